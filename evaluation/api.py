@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
+from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from ratings.api.access import collection_in
-from ratings.api.shapes import OfPage, Page, SystemName, Whole, page_of, text
+from ratings.api.access import TokenRequest, collection_in
+from ratings.api.shapes import OfPage, Page, Sent, SystemName, Whole, page_of, text
 from ratings.models import Collection, Scope
 from ratings.web.downloads import made_in_turn
 from ratings.web.problems import Problem
@@ -19,36 +22,47 @@ from .comparing import gate_reports
 from .comparing.gate import ALPHA, MARGIN, gate_of
 from .measures import PROFILES, Measure
 from .measures.options import CHOICES
+from .models import Watch
 from .page import documents
-from .record.cache import Source
 from .results import comparison, csv_and_json
 from .results import machine_only as alone
 from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
-from .scores.expected import MOST_PAIRS, with_expected
-from .significance.draws import MOST_TESTS_OVER_API, TESTS_ON_PAGES
+from .scores.expected import MOST_PAIRS, expected_means
+from .significance.draws import DRAWS_ON_PAGES, MOST_DRAWS_OVER_API
+from .watching import telling, trend
+from .watching.lookup import watch_of
+from .watching.nights import after_call
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on pages: the bounds of more take too long
 MOST_COMPARED = 12  # systems compared with a baseline
-TYPES = {"json": "application/json", "markdown": "text/markdown", "junit": "application/xml"}  # of the gate
+# Of the reports of the gate, by format.
+CONTENT_TYPES = {"json": "application/json", "markdown": "text/markdown", "junit": "application/xml"}
 NOT_OPTIONS = ("measure", "profile")  # fields of WithOptions that are no options
+BY_DEFAULT = "By default that of the collection, or"
 
 router = Router()
 
-Word = text(200, least=1)
+Word = Annotated[str, text(200, least=1)]
 
 
 class OfJudgments(Schema):
-    rule: Literal[tuple(RULES)] = Field("mean", description="Several ratings to one judgment.")
-    adjudications: Literal[tuple(OF_ADJUDICATIONS)] = Field("use", description="Decisions above the ratings.")
+    rule: Literal[tuple(RULES)] | None = Field(
+        None, description=f"Several ratings to one judgment. {BY_DEFAULT} mean."
+    )
+    adjudications: Literal[tuple(OF_ADJUDICATIONS)] | None = Field(
+        None, description=f"Decisions above the ratings. {BY_DEFAULT} use."
+    )
 
 
 class WithOptions(Schema):
     """What to compute and by which options: those of the command `evaluate`."""
 
-    measure: list[Word] = Field(["nDCG@10"], max_length=20, description="Like nDCG@10, P(rel=2)@5, AP.")
-    profile: Literal[tuple(PROFILES)] = Field("default", description="A set of options.")
+    measure: list[Word] = Field(
+        [], max_length=20, description=f"Like nDCG@10, P(rel=2)@5, AP. {BY_DEFAULT} nDCG@10."
+    )
+    profile: Literal[tuple(PROFILES)] | None = Field(None, description=f"A set of options. {BY_DEFAULT} default.")
     gain: Word | None = Field(None, description="linear, exponential, exponential_signed or map:0=0,1=1,…")
     discount: Literal[tuple(CHOICES["discount"])] | None = None
     log_base: Word | None = Field(None, description="2, 10, e")
@@ -85,7 +99,7 @@ class OfComparison(How):
     baseline: SystemName
     other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
     all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
-    draws: Whole = Field(TESTS_ON_PAGES, ge=1, le=MOST_TESTS_OVER_API, description="Of the randomisation tests.")
+    draws: Whole = Field(DRAWS_ON_PAGES, ge=1, le=MOST_DRAWS_OVER_API, description="Of the randomisation tests.")
 
 
 class OfGate(OfJudgments, WithOptions):
@@ -162,7 +176,7 @@ class JudgmentOut(Schema):
 
 @router.get("/collections/{slug:slug}/evaluation", response=EvaluationOut, summary="What systems score")
 @made_in_turn
-def evaluate(request: HttpRequest, slug: str, asked: Query[OfEvaluation]):
+def evaluate(request: TokenRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, asked.system)
@@ -185,19 +199,19 @@ class OfMachines(Schema):
     summary="Machine only: the scores by a judge alone",
 )
 @made_in_turn
-def evaluate_machine_only(request: HttpRequest, slug: str, asked: Query[OfMachineOnly]):
+def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[OfMachineOnly]):
     """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
-    made, beside = asked_of(collection, asked)
-    refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(beside))
+    options, other_measures = asked_of(collection, asked)
+    refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(other_measures))
     with refusing(asked):
-        every = alone.alone_of(collection, made, tuple(beside))
-    return as_json(alone.document(collection, made, every))
+        machines = alone.alone_of(collection, options, tuple(other_measures))
+    return as_json(alone.document(collection, options, machines))
 
 
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
 @made_in_turn
-def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
+def compare(request: TokenRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else [])
@@ -205,38 +219,126 @@ def compare(request: HttpRequest, slug: str, asked: Query[OfComparison]):
         message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
         refuse(message, "other")
     with refusing(asked, "other" if asked.baseline in result.systems else "baseline"):
-        every = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
-    return as_json(comparison.document(every, asked.per_query))
+        comparisons = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
+    return as_json(comparison.document(comparisons, asked.per_query))
 
 
 @router.get("/collections/{slug:slug}/gate", response=GateOut, summary="Whether a release is worse")
 @made_in_turn
-def gate_release(request: HttpRequest, slug: str, asked: Query[OfGate]):
+def gate_release(request: TokenRequest, slug: str, asked: Query[OfGate]):
     """The report of the command `gate`. The header Idealist-Verdict has the verdict in each format."""
     collection = collection_in(request, slug, Scope.READ)
     refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
-    made, others = asked_of(collection, asked)
-    if others:
+    options, other_measures = asked_of(collection, asked)
+    if other_measures:
         refuse("a gate has one measure.", "measure")
     with refusing(asked, "release"):
-        found = gate_of(collection, made, asked.release, asked.against, asked.margin, asked.alpha, MOST_PAIRS)
+        gate = gate_of(collection, options, asked.release, asked.against, asked.margin, asked.alpha, MOST_PAIRS)
     site = request.build_absolute_uri("/").rstrip("/")
-    text = gate_reports.FORMATS[asked.format](found, site)
-    headers = {"Idealist-Verdict": found.verdict.replace(" ", "-")}
-    return HttpResponse(text, content_type=f"{TYPES[asked.format]}; charset=utf-8", headers=headers)
+    text = gate_reports.FORMATS[asked.format](gate, site)
+    headers = {"Idealist-Verdict": gate.verdict.replace(" ", "-")}
+    return HttpResponse(text, content_type=f"{CONTENT_TYPES[asked.format]}; charset=utf-8", headers=headers)
+
+
+class VerdictOut(Schema):
+    baseline: Literal["fixed", "release"]
+    system: str
+    verdict: Literal["worse", "not worse", "cannot tell", "judgments"]
+    difference: float | None
+    low: float | None = Field(description="One-sided 95 % limits of this night alone.")
+    high: float | None
+    queries: int
+    p: float | None = Field(description="Of the test of all nights so far; null where nothing was tested.")
+    spent: float = Field(description="Of the chance of a false alarm.")
+    answer: str
+
+
+class NightOut(Schema):
+    night: datetime
+    state: Literal["told", "gap", "fetched"] = Field(description="fetched: to be told after nights before it.")
+    problem: str
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    judged: float | None = None
+    queries: int | None = None
+    gaps: int | None = None
+    label: str | None = Field(None, description="The measure and its options.")
+    changed: list[str] = Field(description="Besides the search, since the night before.")
+    verdicts: list[VerdictOut]
+
+
+class WatchOut(Schema):
+    id: int
+    watch: str
+    engine: str | None
+    next_at: datetime | None
+    asked: dict[str, str]
+    margin: float
+    budget: float
+    alarms: list[str] = Field(description="The systems than which it is worse, until somebody answers.")
+
+
+class WatchWithNights(WatchOut):
+    nights: list[NightOut] = Field(description="The last one first.")
+
+
+class NightIn(Sent):
+    system: SystemName = Field(description="A system whose rankings are those of this night.")
+
+
+@router.get("/collections/{slug:slug}/watches", response=list[WatchOut], summary="Watches")
+def list_watches(request: TokenRequest, slug: str):
+    """The watches of the collection, and the alarms that stand."""
+    collection = collection_in(request, slug, Scope.READ)
+    return [watch_out(watch) for watch in collection.watches.select_related("engine")]
+
+
+@router.get("/collections/{slug:slug}/watches/{int:watch}", response=WatchWithNights, summary="One watch")
+def get_watch(request: TokenRequest, slug: str, watch: int, limit: Annotated[int, Query(ge=1, le=1_000)] = 31):
+    """The watch and its last nights, as they were told."""
+    found = watch_of(collection_in(request, slug, Scope.READ), watch)
+    nights = trend.document(found, trend.points(found))["nights"][::-1]
+    return watch_out(found) | {"nights": nights[:limit]}
+
+
+@router.post(
+    "/collections/{slug:slug}/watches/{int:watch}/nights", response=NightOut, tags=["import"], summary="A night"
+)
+def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
+    """A night from the rankings of a system that was imported, told at once or after the nights before it."""
+    found = watch_of(collection_in(request, slug, Scope.IMPORT), watch)
+    try:
+        night = after_call(found, sent.system, timezone.now())
+    except ValueError as error:
+        refuse(f"{error}.", "system")
+    telling.tell(night)
+    night.refresh_from_db()
+    return trend.as_json(trend.point_of(night))
+
+
+def watch_out(watch: Watch) -> dict[str, Any]:
+    """The members of WatchOut."""
+    facts = {name: getattr(watch, name) for name in ("next_at", "asked", "margin", "budget")}
+    alarms = [verdict.name for verdict in watch.open_alarms()]
+    engine = watch.engine.name if watch.engine else None
+    return facts | {"id": watch.pk, "watch": watch.name, "engine": engine, "alarms": alarms}
 
 
 @router.get("/collections/{slug:slug}/judgments", response=Page[JudgmentOut], summary="Judgments")
-def list_judgments(request: HttpRequest, slug: str, asked: Query[PageOfJudgments]):
+def list_judgments(request: TokenRequest, slug: str, asked: Query[PageOfJudgments]):
     """The one grade of each pair: by the rule from its ratings, or by adjudication."""
     collection = collection_in(request, slug, Scope.READ)
     data = record.load(collection, systems=())
     with refusing(asked):
-        combined = Source(rule=asked.rule, adjudications=asked.adjudications).judgments(data)
+        options = Asked.of(collection, rule=asked.rule, adjudications=asked.adjudications)
+        combined = options.source.judgments(data)
     pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
-    placed = (((pks[place], document), (keys[place], document, grade)) for place, document, grade in rows)
-    page = page_of(placed, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
+    # Pages are in the order of two numbers, the pks of the query and of the document, before each row.
+    with_places = (((pks[query], document), (keys[query], document, grade)) for query, document, grade in rows)
+    page = page_of(with_places, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
+    # The keys of documents are read for this page alone.
     document_keys = record.document_keys({row["document"] for row in page["items"]})
     for row in page["items"]:
         row["document"] = document_keys[row["document"]]
@@ -249,11 +351,11 @@ def asked_of(
     """What the request asks, and the measures beside. Raises Problem for texts without a meaning here."""
     of_judgments = {name: getattr(asked, name) for name in OfJudgments.model_fields if hasattr(asked, name)}
     with refusing(asked, "measure"):
-        first, *others = asked.measure
-        made = Asked.of(
+        first, others = next(iter(asked.measure), None), asked.measure[1:]
+        options = Asked.of(
             collection, measure=first, profile=asked.profile, systems=systems, **of_judgments, **asked.changes
         )
-        return made, [scores.measure_for(collection, each) for each in others]
+        return options, [scores.measure_for(collection, text) for text in others]
 
 
 def refuse_too_many(queries: int, systems: int, measures: int) -> None:
@@ -265,17 +367,20 @@ def refuse_too_many(queries: int, systems: int, measures: int) -> None:
 
 def evaluated(collection: Collection, asked: How, systems: Sequence[str]) -> scores.Evaluation:
     """The evaluation. Raises Problem for options without a meaning in the collection, and for too many values."""
-    made, beside = asked_of(collection, asked, systems)
+    options, other_measures = asked_of(collection, asked, systems)
     queries, all_systems = collection.queries.count(), collection.systems.count()
-    refuse_too_many(queries, len(systems) or all_systems, 1 + len(beside))
-    bounded = [each for each in (made.measure, *beside) if scores.has_bounds(each)] if asked.bounds else []
+    refuse_too_many(queries, len(systems) or all_systems, 1 + len(other_measures))
+    measures = [options.measure, *other_measures] if asked.bounds else []
+    bounded = list(filter(scores.has_bounds, measures))
     for measure in bounded:
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     with refusing(asked):
-        result = scores.evaluate(collection, made, beside, bounded)
+        result = scores.evaluate(collection, options, other_measures, bounded)
+    if not asked.expected:
+        return result
     with refusing(asked, "expected"):
-        return with_expected(collection, result, most=MOST_PAIRS) if asked.expected else result
+        return replace(result, expected=expected_means(collection, options, result.measures, MOST_PAIRS))
 
 
 @contextmanager

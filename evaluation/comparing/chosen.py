@@ -7,16 +7,17 @@ from ratings.models import Collection
 from ..measures.refusal import refuse_unknown
 from ..page.address import CannotAnswer
 from ..page.holdings import NextStep, holdings, next_step
-from ..results.leader import MOST, Selection, best_first
+from ..results.leader import MOST_COMPARED, Selection, best_first
 from ..scores import Asked, Evaluation
 
 ALL = "all"
-NOTHING = "there is nothing to compare: fewer than two systems have a mean."
+NOTHING_TO_COMPARE = "there is nothing to compare: fewer than two systems have a mean."
 
 
 def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
+    """The step before there are two systems with a mean: what the collection lacks, or else another choice."""
     return next_step(collection, holdings(collection)) or NextStep(
-        f"{NOTHING[0].upper()}{NOTHING[1:]}",
+        f"{NOTHING_TO_COMPARE[0].upper()}{NOTHING_TO_COMPARE[1:]}",
         f"Bring another system, or choose another measure than {asked.measure}.",
     )
 
@@ -24,30 +25,32 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
     """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
-    asked_for = named_in(request)
-    for name in asked_for:
+    named = named_in(request)
+    for name in named:
         refuse_unknown("system", name, evaluation.systems)
     if pairs not in ("", ALL):
         raise CannotAnswer(
             f"unknown pairs {pairs!r}; write {ALL}, or leave it out to compare each with the baseline."
         )
-    order = list(evaluation.means)
-    if baseline and baseline not in order:
+    ranked = list(evaluation.means)  # best first
+    if baseline and baseline not in ranked:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
-    if any(request.GET.getlist("system")):
-        order = [name for name in order if name in asked_for]
-    if len(asked_for) > MOST:
+    if any(request.GET.getlist("system")):  # else all systems are compared
+        ranked = [name for name in ranked if name in named]
+    if len(named) > MOST_COMPARED:
         raise CannotAnswer(
-            f"at most {MOST} systems are compared on a page, not {len(asked_for)}; "
+            f"at most {MOST_COMPARED} systems are compared on a page, not {len(named)}; "
             "the command compare takes any number."
         )
     if not baseline:
-        return best_first(order)
-    others = [name for name in order if name != baseline]
+        return best_first(ranked)
+    others = [name for name in ranked if name != baseline]
     if not others:
         return None
-    kept = others[: MOST - 1]
-    return Selection(baseline, tuple(kept), True, pairs == ALL and len(kept) > 1, len(others) - len(kept))
+    compared = others[: MOST_COMPARED - 1]
+    all_pairs = pairs == ALL and len(compared) > 1
+    left_out = len(others) - len(compared)
+    return Selection(baseline, tuple(compared), named=True, all_pairs=all_pairs, left_out=left_out)
 
 
 def named_in(request: HttpRequest) -> list[str]:

@@ -17,7 +17,7 @@ from ..significance import common_queries, paired
 from ..significance.gate import UNDECIDED, Limits, agreed, limits, overall
 
 MARGIN, ALPHA = 0.02, 0.05  # the defaults
-WORST = 3  # queries that a report names for each anchor
+WORST_QUERIES = 3  # queries that a report names for each anchor
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class AgainstAnchor:
     anchor: str
     plain: Limits  # unjudged documents as the options say
     expected: Limits | None  # unjudged documents at their expected gain; None where that is not defined
-    without: str  # why there is no such reading; "" where there is one
+    why_none: str  # why `expected` is None; "" where it is not
     worst: list[dict]  # the queries that lose most: query, text, release, anchor, difference, path
 
     @property
     def verdict(self) -> str:
         """The verdict that holds in both readings."""
-        return agreed([each.verdict for each in (self.plain, self.expected) if each])
+        return agreed([reading.verdict for reading in (self.plain, self.expected) if reading])
 
     @property
     def is_open_by_judgments(self) -> bool:
@@ -55,13 +55,15 @@ class Gate:
 
     @property
     def verdict(self) -> str:
-        return overall([each.verdict for each in self.anchors])
+        return overall([against.verdict for against in self.anchors])
 
     @property
     def needed(self) -> int | None:
         """About how many queries would decide; None where they would not, or where there is a verdict."""
-        numbers = [each.plain.needed for each in self.anchors if each.plain.verdict == UNDECIDED]
-        return max(filter(None, numbers), default=None) if self.verdict == UNDECIDED else None
+        if self.verdict != UNDECIDED:
+            return None
+        numbers = [against.plain.needed for against in self.anchors if against.plain.verdict == UNDECIDED]
+        return max(filter(None, numbers), default=None)
 
 
 def gate_of(
@@ -71,32 +73,34 @@ def gate_of(
     anchors: Sequence[str],
     margin: float = MARGIN,
     alpha: float = ALPHA,
-    most: int | None = None,
+    most_pairs: int | None = None,
 ) -> Gate:
     """The verdict on the release. Several anchors share alpha, so that a false alarm is no likelier.
 
-    anchors: systems; none for the baselines that a person chose. most: documents by query; for more of them the
-    reading with expected gains is left out. ValueError for an unknown system, where there is no baseline, and for
-    a margin or alpha without a meaning.
+    anchors: systems; none for the baselines that a person chose. most_pairs: of queries and documents; with more
+    of them the reading with expected gains is left out. ValueError for an unknown system, where there is no
+    baseline, and for a margin or alpha without a meaning.
     """
     anchors = tuple(dict.fromkeys(anchors or record.baselines(collection)))
     if not anchors:
         raise ValueError("there is nothing to compare with: name a system, or make one a baseline on its page.")
-    evaluation = evaluate(collection, replace(asked, systems=tuple(dict.fromkeys((release, *anchors)))))
-    expected, without = {}, ""
+    systems = tuple(dict.fromkeys((release, *anchors)))
+    evaluation = evaluate(collection, replace(asked, systems=systems))
     try:
-        expected = expected_by_query(collection, asked, most)
+        expected, why_none = expected_by_query(collection, asked, most_pairs), ""
     except ValueError as error:
-        without = str(error).rstrip(".")
-    ask = reverse("holes", args=[collection.slug]) + f"?system={evaluation.table.record.pks[release]}"
-    compared = tuple(
-        against(collection, evaluation, release, anchor, margin, alpha / len(anchors), expected, without)
+        expected, why_none = {}, str(error).rstrip(".")
+    path = reverse("holes", args=[collection.slug]) + f"?system={evaluation.table.record.system_pks[release]}"
+    unjudged, _ = evaluation.holes_of(release)  # and how many places there are, judged or not
+    alpha_of_each = alpha / len(anchors)
+    comparisons = tuple(
+        against_anchor(collection, evaluation, release, anchor, margin, alpha_of_each, expected, why_none)
         for anchor in anchors
     )
-    return Gate(evaluation, release, margin, alpha, evaluation.holes_of(release)[0], ask, compared)
+    return Gate(evaluation, release, margin, alpha, unjudged=unjudged, path=path, anchors=comparisons)
 
 
-def against(
+def against_anchor(
     collection: Collection,
     evaluation: Evaluation,
     release: str,
@@ -104,24 +108,27 @@ def against(
     margin: float,
     alpha: float,
     expected: dict[str, np.ndarray],
-    without: str,
+    why_none: str,
 ) -> AgainstAnchor:
     """The release against one anchor, on the queries that count for both.
 
+    alpha: the share of this anchor in the alpha of all.
     expected: values by system, float64[queries], with unjudged documents at their expected gain; {} where they are
-    not defined, for the reason in `without`.
+    not defined, for the reason in `why_none`.
     """
-    both = [release, anchor]
-    values = evaluation.counting(both)
+    pair = [release, anchor]
+    values = evaluation.counting(pair)
     counted = common_queries(values)
-    reading = None
+    plain_limits = _limits(evaluation, values, counted, margin, alpha)
+    expected_limits = None
     if expected:
-        told = np.column_stack([expected[name] for name in both])
-        reading = _limits(evaluation, told, counted & common_queries(told), margin, alpha)
-    apart = np.full(len(values), np.nan)
-    apart[counted] = paired.differences(values[counted], 1, 0)
-    plain = _limits(evaluation, values, counted, margin, alpha)
-    return AgainstAnchor(anchor, plain, reading, without, worst(collection, evaluation, both, apart))
+        expected_values = np.column_stack([expected[name] for name in pair])
+        counted_in_both = counted & common_queries(expected_values)
+        expected_limits = _limits(evaluation, expected_values, counted_in_both, margin, alpha)
+    difference = np.full(len(values), np.nan)  # of the release from its anchor
+    difference[counted] = paired.differences(values[counted], first=1, second=0)
+    losses = worst(collection, evaluation, pair, difference)
+    return AgainstAnchor(anchor, plain_limits, expected_limits, why_none=why_none, worst=losses)
 
 
 def _limits(
@@ -129,25 +136,29 @@ def _limits(
 ) -> Limits:
     """The verdict by these queries, bool[queries]. values: float64[queries, 2], of the release and its anchor."""
     sampled = evaluation.sampled and evaluation.sampled.answered(counted)
-    return limits(paired.differences(values[counted], 1, 0), margin, alpha, sampled)
+    return limits(paired.differences(values[counted], first=1, second=0), margin, alpha, sampled)
 
 
-def worst(collection: Collection, evaluation: Evaluation, both: list[str], apart: np.ndarray) -> list[dict]:
-    """The queries on which the release loses most, the largest loss first. apart: float64[queries]."""
+def worst(collection: Collection, evaluation: Evaluation, pair: list[str], difference: np.ndarray) -> list[dict]:
+    """The queries, at most WORST_QUERIES, on which the release loses most, the largest loss first.
+
+    pair: the release and its anchor; difference: of the release from the anchor, float64[queries].
+    """
     queries = evaluation.table.record.queries
-    keep = evaluation.asked.keep_with(urlencode([("system", name) for name in reversed(both)]))
-    values = evaluation.values(both)
-    lost = [place for place in np.argsort(apart, kind="stable") if apart[place] < 0]
+    # On the page of a query the anchor comes first.
+    query_string = evaluation.asked.keep_with(urlencode([("system", name) for name in reversed(pair)]))
+    values = evaluation.values(pair)
+    lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]
     return [
         {
-            "query": queries["key"].iloc[place],
-            "text": queries["text"].iloc[place],
-            "release": known(values[place, 0]),
-            "anchor": known(values[place, 1]),
-            "difference": known(apart[place]),
-            "path": reverse("query", args=[collection.slug, queries["pk"].iloc[place]]) + keep,
+            "query": queries["key"].iloc[row],
+            "text": queries["text"].iloc[row],
+            "release": known(values[row, 0]),
+            "anchor": known(values[row, 1]),
+            "difference": known(difference[row]),
+            "path": reverse("query", args=[collection.slug, queries["pk"].iloc[row]]) + query_string,
         }
-        for place in lost[:WORST]
+        for row in lost[:WORST_QUERIES]
     ]
 
 
@@ -166,14 +177,14 @@ def document(gate: Gate) -> dict:
         "needed": gate.needed,
         "anchors": [
             {
-                "anchor": each.anchor,
-                "verdict": each.verdict,
-                "decided_by_judgments": each.is_open_by_judgments,
-                "plain": vars(each.plain),
-                "expected": vars(each.expected) if each.expected else None,
-                "without_expected": each.without,
-                "worst": each.worst,
+                "anchor": against.anchor,
+                "verdict": against.verdict,
+                "decided_by_judgments": against.is_open_by_judgments,
+                "plain": vars(against.plain),
+                "expected": vars(against.expected) if against.expected else None,
+                "without_expected": against.why_none,
+                "worst": against.worst,
             }
-            for each in gate.anchors
+            for against in gate.anchors
         ],
     }

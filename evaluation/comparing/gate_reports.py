@@ -20,14 +20,14 @@ def as_json(gate: Gate, site: str) -> str:
 def as_table(gate: Gate, site: str) -> str:
     """The verdict, then a line for each anchor and reading, then what would decide."""
     lines = [f"{gate.release}: {gate.verdict}, with the margin {gate.margin:g} in {gate.evaluation.label}"]
-    for each in gate.anchors:
-        lines.append(f"against {each.anchor}: {each.verdict}")
-        lines += [f"  {name}: {reading}" for name, reading in readings(each)]
+    for against in gate.anchors:
+        lines.append(f"against {against.anchor}: {against.verdict}")
+        lines += [f"  {name}: {reading}" for name, reading in readings(against)]
     return "\n".join([*lines, *undecided(gate, site)]) + "\n"
 
 
 def as_markdown(gate: Gate, site: str) -> str:
-    """A comment for a pull request."""
+    """A comment for a pull request: the verdict, a row for each anchor, the worst queries, what would decide."""
     measure = gate.evaluation.asked.measure
     lines = [
         f"### {MARKS[gate.verdict]} {_escaped(gate.release)}: {gate.verdict}",
@@ -37,15 +37,16 @@ def as_markdown(gate: Gate, site: str) -> str:
         f"| against | verdict | difference in {measure}, unjudged documents | queries |",
         "|---|---|---|---|",
     ]
-    for each in gate.anchors:
-        told = "<br>".join(f"{name}: {reading}" for name, reading in readings(each))
-        lines.append(f"| {_escaped(each.anchor)} | {each.verdict} | {told} | {each.plain.queries:,} |")
-    for each in gate.anchors:
-        if each.worst:
-            lines += ["", f"Queries that lose most against {_escaped(each.anchor)}:", ""]
+    for against in gate.anchors:
+        differences = "<br>".join(f"{name}: {reading}" for name, reading in readings(against))
+        cells = [_escaped(against.anchor), against.verdict, differences, f"{against.plain.queries:,}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    for against in gate.anchors:
+        if against.worst:
+            lines += ["", f"Queries that lose most against {_escaped(against.anchor)}:", ""]
             lines += [
                 f"- [{_escaped(row['text'] or row['query'])}]({site}{row['path']}) {signed(row['difference'])}"
-                for row in each.worst
+                for row in against.worst
             ]
     if would_decide := undecided(gate, site):
         lines += ["", *would_decide]
@@ -55,33 +56,33 @@ def as_markdown(gate: Gate, site: str) -> str:
 def as_junit(gate: Gate, site: str) -> str:
     """A test suite with a case for each anchor: a failure where the release is worse, skipped where undecided."""
     suite = ElementTree.Element("testsuite", name=f"gate {gate.release}", tests=str(len(gate.anchors)))
-    verdicts = [each.verdict for each in gate.anchors]
+    verdicts = [against.verdict for against in gate.anchors]
     suite.set("failures", str(verdicts.count(WORSE)))
     suite.set("skipped", str(verdicts.count(UNDECIDED)))
-    for each in gate.anchors:
-        name = f"{gate.evaluation.asked.measure} against {each.anchor}"
+    for against in gate.anchors:
+        name = f"{gate.evaluation.asked.measure} against {against.anchor}"
         case = ElementTree.SubElement(suite, "testcase", classname="idealist.gate", name=name)
-        told = "; ".join(f"{name}: {reading}" for name, reading in readings(each))
-        if each.verdict == WORSE:
-            ElementTree.SubElement(case, "failure", message=told)
-        elif each.verdict == UNDECIDED:
-            ElementTree.SubElement(case, "skipped", message=" ".join([told, *undecided(gate, site)]))
+        differences = "; ".join(f"{name}: {reading}" for name, reading in readings(against))
+        if against.verdict == WORSE:
+            ElementTree.SubElement(case, "failure", message=differences)
+        elif against.verdict == UNDECIDED:
+            ElementTree.SubElement(case, "skipped", message=" ".join([differences, *undecided(gate, site)]))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def readings(each: AgainstAnchor) -> Iterable[tuple[str, str]]:
+def readings(against: AgainstAnchor) -> Iterable[tuple[str, str]]:
     """(how unjudged documents are read, the difference with its limits) of both readings."""
-    yield PLAIN, in_words(each.plain)
-    yield EXPECTED, in_words(each.expected) if each.expected else f"not known, because {each.without}"
+    yield PLAIN, in_words(against.plain)
+    yield EXPECTED, in_words(against.expected) if against.expected else f"not known, because {against.why_none}"
 
 
-def in_words(found: Limits) -> str:
-    if found.difference is None:
+def in_words(limits: Limits) -> str:
+    if limits.difference is None:
         return "no query counts for both"
-    if found.low is None:
-        return f"{signed(found.difference)}, and too few queries for a verdict"
-    return f"{signed(found.difference)} ({signed(found.low)} to {signed(found.high)}), {found.verdict}"
+    if limits.low is None:
+        return f"{signed(limits.difference)}, and too few queries for a verdict"
+    return f"{signed(limits.difference)} ({signed(limits.low)} to {signed(limits.high)}), {limits.verdict}"
 
 
 def undecided(gate: Gate, site: str) -> list[str]:
@@ -92,7 +93,7 @@ def undecided(gate: Gate, site: str) -> list[str]:
     if gate.needed:
         about = "At least" if gate.needed == FEWEST else "About"
         lines.append(f"{about} {gate.needed:,} queries would decide, if the difference stays.")
-    if gate.unjudged and any(each.is_open_by_judgments for each in gate.anchors):
+    if gate.unjudged and any(against.is_open_by_judgments for against in gate.anchors):
         noun = "document decides" if gate.unjudged == 1 else "documents decide"
         lines.append(f"{gate.unjudged:,} unjudged {noun} it. Ask raters for them: {site}{gate.path}")
     return lines
@@ -106,7 +107,7 @@ def signed(value: float | None) -> str:
 def _escaped(text: str) -> str:
     """The text in one line of Markdown, without a meaning."""
     plain = " ".join(text.split())
-    return "".join(f"\\{each}" if each in "\\`*_[]<>|#&!" else each for each in plain)
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#&!" else letter for letter in plain)
 
 
 FORMATS = {"table": as_table, "markdown": as_markdown, "junit": as_junit, "json": as_json}

@@ -28,20 +28,22 @@ def matrix_of(result: Compared, selection: Selection) -> dict:
     """The context of the matrix of all pairs; empty for fewer than MATRIX_FROM systems."""
     if len(selection.systems) < MATRIX_FROM:
         return {}
-    every = result
+    # The page can show the pairs with one baseline alone; the matrix has all pairs all the same.
+    all_pairs = result
     if not selection.all_pairs:
-        every = tested(result.evaluation, replace(selection, all_pairs=True))
-    return {"matrix": matrix(every), "critical": every.tests.critical, "every": every}
+        all_pairs = tested(result.evaluation, replace(selection, all_pairs=True))
+    return {"matrix": matrix(all_pairs), "critical": all_pairs.tests.critical, "every": all_pairs}
 
 
 def alt_text(rows: Sequence[dict], baseline: str) -> str:
+    """The text alternative of the chart: each system with its difference and the verdict."""
     parts = [f"{row['system']} {decimals(row['difference'])}, {row['verdict']}" for row in rows]
     return f"Difference of means to {baseline}: {'; '.join(parts)}."
 
 
 def matrix(result: Compared) -> list[tuple[str, list[dict | None]]]:
     """(system, its difference to each of the others), highest mean first; None on the diagonal."""
-    cells = {}
+    cells = {}  # by (row, column): how much higher the mean of the row is
     for row in result.rows():
         first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
         value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}

@@ -1,7 +1,7 @@
 """Differences of two systems on segments of the queries: by tag and by length."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,31 +9,23 @@ import pandas as pd
 
 from ..page import documents
 from ..results.comparison import Compared
-from ..significance import (
-    ALPHA,
-    CANNOT_TELL,
-    FEWEST,
-    HIGHER,
-    LOWER,
-    Comparison,
-    compare,
-    holm,
-)
+from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, Comparison, compare, holm
 
-TAG, LENGTH = KINDS = ("tag", "length")
+TAG, LENGTH = "tag", "length"  # the kinds
 MOST_TAGS = 20  # the tags with the most queries have segments
 
-# The least number of words of each segment. Fixed for all collections, so that none is chosen to fit results.
-LENGTHS = (0, 1, 2, 3, 4, 6, 9, 14, 21)
+# The least number of words of each segment by length. Fixed for all collections, so that none is chosen to fit
+# results.
+LEAST_WORDS = (0, 1, 2, 3, 4, 6, 9, 14, 21)
 
-NAMES = ("difference", "low", "high", "wins", "ties", "losses", "p", "p_holm", "verdict")  # of a Comparison
+FIELDS = ("difference", "low", "high", "wins", "ties", "losses", "p", "p_holm", "verdict")  # of a Comparison
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A set of queries with something in common. A query with several tags is in several segments."""
 
-    kind: str  # of KINDS
+    kind: str  # TAG or LENGTH
     name: str  # "": queries without a tag
     members: np.ndarray  # bool[queries]
 
@@ -71,10 +63,7 @@ class OnSegment:
 
 
 def segments(queries: pd.DataFrame) -> list[Segment]:
-    """The segments of these queries (tags, text), in the order of KINDS.
-
-    A kind has no segments where all queries would be in one.
-    """
+    """The segments of these queries (tags, text), those by tag first; no segment has all queries."""
     return [*_by_tag(queries["tags"])[0], *_by_length(queries["text"])]
 
 
@@ -94,57 +83,56 @@ def _by_tag(tags: Iterable[Sequence[str]]) -> tuple[list[Segment], int]:
     sizes = Counter(tag for row in rows for tag in row)
     order = sorted(sizes, key=lambda tag: (-sizes[tag], tag))
     tagged = [Segment(TAG, tag, np.array([tag in row for row in rows])) for tag in order[:MOST_TAGS]]
-    if tagged and not all(rows):
+    if tagged and not all(rows):  # some query has no tag
         tagged.append(Segment(TAG, "", np.array([not row for row in rows])))
-    return [each for each in tagged if not each.members.all()], max(0, len(order) - MOST_TAGS)
+    return [segment for segment in tagged if not segment.members.all()], max(0, len(order) - MOST_TAGS)
 
 
 def _by_length(texts: Iterable[str]) -> list[Segment]:
+    """A segment for each number in LEAST_WORDS from which on there are queries; none where all are in one."""
     words = np.array([words_in(text) for text in texts], np.int64)
-    return _parted(LENGTH, np.searchsorted(LENGTHS, words, side="right") - 1, _band)
+    band_of_query = np.searchsorted(LEAST_WORDS, words, side="right") - 1
+    bands = np.unique(band_of_query).tolist()
+    return [Segment(LENGTH, _band_name(band), band_of_query == band) for band in bands] if len(bands) > 1 else []
 
 
-def _band(part: int) -> str:
+def _band_name(band: int) -> str:
     """The name of a segment by length: 2 words, 4 to 5 words, 21 words or more."""
-    first = LENGTHS[part]
-    if part + 1 == len(LENGTHS):
+    first = LEAST_WORDS[band]
+    if band + 1 == len(LEAST_WORDS):
         return f"{first} words or more"
-    last = LENGTHS[part + 1] - 1
+    last = LEAST_WORDS[band + 1] - 1
     return f"{first} word{'' if last == 1 else 's'}" if first == last else f"{first} to {last} words"
 
 
-def _parted(kind: str, part: np.ndarray, name: Callable[[int], str]) -> list[Segment]:
-    """A segment for each number in `part`, int64[queries]; none where all are in one."""
-    parts = np.unique(part).tolist()
-    return [Segment(kind, name(each), part == each) for each in parts] if len(parts) > 1 else []
-
-
-def compared(result: Compared, every: Sequence[Segment]) -> list[OnSegment]:
+def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
     """The first pair of `result` on each segment: paired t tests with Holm's correction for all segments.
 
     A segment with fewer than FEWEST queries has no p and does not count in the correction.
     """
-    both = np.column_stack([result.values(name) for name in result.pairs[0]])
+    values = np.column_stack([result.values(name) for name in result.pairs[0]])  # [common queries, 2]
     draws, seed = result.tests.draws, result.tests.seed
     tests = []
-    for segment in every:
+    for segment in segments:
         members = segment.members[result.common]
         sampled = result.sampled and result.sampled.within(members)
-        tests.append(compare(both[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
+        # The one pair of columns: baseline and system.
+        tests.append(compare(values[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
     # Each `compare` has one pair, so its p_holm is not adjusted yet.
-    adjusted = holm(np.array([np.nan if each.p_holm is None else each.p_holm for each in tests]))
+    adjusted = holm(np.array([np.nan if test.p_holm is None else test.p_holm for test in tests]))
     return [
         OnSegment(
             segment,
             queries=int((segment.members & result.common).sum()),
             undefined=int((segment.members & ~result.common).sum()),
-            comparison=_adjusted(each, p),
+            comparison=_adjusted(test, p),
         )
-        for segment, each, p in zip(every, tests, adjusted.tolist(), strict=True)
+        for segment, test, p in zip(segments, tests, adjusted.tolist(), strict=True)
     ]
 
 
 def _adjusted(test: Comparison, p: float) -> Comparison:
+    """The test with this p as its `p_holm`, and the verdict by it; unchanged for nan, where nothing was tested."""
     if np.isnan(p):
         return test
     verdict = CANNOT_TELL if p >= ALPHA else HIGHER if test.difference > 0 else LOWER
@@ -154,25 +142,26 @@ def _adjusted(test: Comparison, p: float) -> Comparison:
 # As files
 
 
-def rows(result: Compared, every: Sequence[OnSegment]) -> list[dict]:
+def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
+    """A row for each segment, with the numbers of its comparison and the reasons for those that are missing."""
     baseline, system = result.pairs[0]
     return [
         {
             "measure": str(result.measure),
             "baseline": baseline,
             "system": system,
-            "kind": each.segment.kind,
-            "segment": each.segment.name,
-            "queries": each.queries,
-            "undefined": each.undefined,
+            "kind": on_segment.segment.kind,
+            "segment": on_segment.segment.name,
+            "queries": on_segment.queries,
+            "undefined": on_segment.undefined,
+            **{name: getattr(on_segment.comparison, name) for name in FIELDS},
+            "why": {name: on_segment.comparison.why[name] for name in FIELDS if name in on_segment.comparison.why},
         }
-        | {name: getattr(each.comparison, name) for name in NAMES}
-        | {"why": {name: each.comparison.why[name] for name in NAMES if name in each.comparison.why}}
-        for each in every
+        for on_segment in on_segments
     ]
 
 
-def table(result: Compared, every: Sequence[OnSegment]) -> documents.Table:
+def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table:
     """The CSV table: a row for each segment."""
     made_by = {
         "alpha": ALPHA,
@@ -180,7 +169,6 @@ def table(result: Compared, every: Sequence[OnSegment]) -> documents.Table:
         "profile": result.evaluation.asked.profile,
         "options": result.evaluation.fingerprint_of(result.measure),
     }
-    header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *NAMES, "why", *made_by]
-    return documents.table_of(
-        header, (row | made_by | {"why": documents.in_words(row["why"])} for row in rows(result, every))
-    )
+    header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *FIELDS, "why", *made_by]
+    with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
+    return documents.table_of(header, (row | made_by for row in with_words))

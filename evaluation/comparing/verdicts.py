@@ -7,30 +7,35 @@ from ..results.comparison import Compared
 from ..significance import HIGHER, LOWER, TWO_SYSTEMS
 
 # The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
-TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
+NAMES_OF_TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
 
 
 def said(result: Compared, rows: Sequence[dict]) -> dict:
-    """The context of the verdict on every pair: who differs, who is equal on every query, and who is open."""
+    """The context of the verdict on every pair: who differs, who is equal on every query, and who is open.
+
+    nearest: the row of the open pair that the fewest more queries would decide. rows: as from `rows_against`.
+    """
     verdicts = [(verdict, [row for row in rows if row["verdict"] == verdict]) for verdict in (HIGHER, LOWER)]
     equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
-    open_ = [row for row in rows if not row["significant"] and row["system"] not in equal]
+    undecided = [row for row in rows if not row["significant"] and row["system"] not in equal]
     return {
         "verdicts": [(verdict, group, [row["system"] for row in group]) for verdict, group in verdicts if group],
         "equal": equal,
-        "open": [row["system"] for row in open_],
-        "nearest": min((row for row in open_ if row["more"]), key=lambda row: row["more"], default=None),
+        "open": [row["system"] for row in undecided],
+        "nearest": min((row for row in undecided if row["more"]), key=lambda row: row["more"], default=None),
     }
 
 
 def judged_by(result: Compared) -> str:
+    """The tests and the correction that the verdicts come from, in words."""
     systems, pairs = len(result.systems), len(result.pairs)
     if result.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
+    # By the p that was corrected: a pair without one was not tested.
     used = {
         "p" if test.p is not None else "p_randomised" for test in result.tests.pairs if test.p_holm is not None
     }
-    test = " and ".join(name for field, name in TESTS.items() if field in used) or TESTS["p"]
+    test = " and ".join(name for field, name in NAMES_OF_TESTS.items() if field in used) or NAMES_OF_TESTS["p"]
     if pairs == 1:
         return test
     return f"{test} with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"

@@ -13,7 +13,7 @@ def aim_of(collection: Collection, **members: Any) -> Asked:
 
     ValueError where expected values are not defined for it.
     """
-    texts = dict(members or collection.aim or {})
+    texts = {name: text for name, text in (members or collection.aim or {}).items() if text is not None}
     return checked(Asked.of(collection, **texts.pop("options", {}), **texts))
 
 

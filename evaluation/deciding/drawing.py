@@ -2,6 +2,8 @@
 
 import logging
 from dataclasses import replace
+from itertools import compress
+from math import ceil
 from secrets import randbits
 from typing import Any
 
@@ -31,11 +33,12 @@ from .state import State
 
 log = logging.getLogger(__name__)
 
-METHOD, FROM_THE_TOP, EQUAL = "rounds-1", "depth-1", "random-1"
+BY_INFORMATION, FROM_THE_TOP, EQUAL = "rounds-1", "depth-1", "random-1"
 ORDERS = (Collection.Order.DECISIVE, Collection.Order.RANDOM)  # the orders with rounds
-BATCH = 5  # documents of a query in one batch, for which a rater reads the query once
-LEAST, SHARE = 30, 0.05  # size of a round: least number of pairs, and share of the judged pairs
-A_RATER = 20  # drawn pairs for each rater at work: as many as one can hold
+BATCH_DOCUMENTS = 5  # documents of a query in one batch, for which a rater reads the query once
+# The size of a round: at least so many pairs, and at least this share of the judged pairs.
+FEWEST_PAIRS, SHARE_OF_JUDGED = 30, 0.05
+PAIRS_A_RATER = 20  # drawn pairs for each rater at work: as many as a rater can hold
 
 _nothing_to_draw: dict[int, record.Version] = {}  # by pk of a collection, the version with nothing to draw
 
@@ -43,33 +46,34 @@ _nothing_to_draw: dict[int, record.Version] = {}  # by pk of a collection, the v
 def draw_due() -> int:
     """Draws a round in each collection where too few ratings of drawn pairs are left. Returns how many it drew.
 
-    Too few are fewer than half of A_RATER for each rater at work, or fewer than LEAST.
+    Too few are fewer than half of PAIRS_A_RATER for each rater at work, or fewer than FEWEST_PAIRS.
     """
     due = Collection.objects.filter(order__in=ORDERS, put_away_at__isnull=True)
     return sum(bool(_draw_if_due(collection)) for collection in due)
 
 
 def _draw_if_due(collection: Collection) -> Round | None:
-    now = record.version(collection)
-    if _nothing_to_draw.get(collection.pk) == now:
+    """The round that was drawn; None where raters have pairs enough, and where none can be drawn."""
+    version = record.version(collection)
+    if _nothing_to_draw.get(collection.pk) == version:
         return None
     at_work = queue.raters_at_work(collection)
-    reserve = max(A_RATER * at_work // 2, LEAST)
+    reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)
     if queue.waiting_in_rounds(collection, reserve) >= reserve:
         return None
     try:
-        drawn = draw_next(collection, least=A_RATER * at_work, small=True)
+        drawn = draw_next(collection, least=PAIRS_A_RATER * at_work, small=True)
     except ValueError as error:
         # The scale, the systems or the pool do not fit: raters get pairs outside rounds, and pages say why.
         log.info("No round of %s: %s", collection.slug, error)
         drawn = None
     if drawn is None:
-        _nothing_to_draw[collection.pk] = now
+        _nothing_to_draw[collection.pk] = version
     return drawn
 
 
 def draw_next(
-    collection: Collection, *, least: int = LEAST, seed: int | None = None, small: bool = False
+    collection: Collection, *, least: int = FEWEST_PAIRS, seed: int | None = None, small: bool = False
 ) -> Round | None:
     """Draws and stores a round of at least `least` pairs. Returns it; None if no pair is left or it was overtaken.
 
@@ -80,23 +84,29 @@ def draw_next(
     """
     if seed is not None and not 0 <= seed < 2**63:
         raise ValueError(f"The seed {seed} is not from 0 to {2**63 - 1:,}.")
-    aim, equal = aim_of(collection), collection.order == Collection.Order.RANDOM
-    aim = replace(aim, systems=None) if equal else aim
+    equal = collection.order == Collection.Order.RANDOM
+    aim = aim_of(collection)
+    if equal:
+        aim = replace(aim, systems=None)
     version = record.version(collection)
     state = State.of(collection, aim)
     seed = randbits(53) if seed is None else seed
-    method = EQUAL if equal else FROM_THE_TOP if small and state.from_the_top else METHOD
-    sorting, factors = triage(collection, state) if method == METHOD else ((), None)
-    drawn, chances = draw_from(state, max(least, round_size(state)), seed, method, factors)
-    if not len(drawn.greedy) + len(drawn.drawn):
+    method = EQUAL if equal else FROM_THE_TOP if small and state.from_the_top else BY_INFORMATION
+    triage_machines, factors = triage(collection, state) if method == BY_INFORMATION else ((), None)
+    size = max(least, FEWEST_PAIRS, round(SHARE_OF_JUDGED * int(state.judged.sum())))
+    drawn, chances = draw_from(state, size, seed, method, factors)
+    if not len(drawn.rows):
         return None
+    seen = standings(state, aim)
+    if triage_machines:
+        seen["triage"] = list(map(str, triage_machines))
     return queue.store_round(
         collection,
         queue.NewRound(
             number=len(state.rounds) + 1,
             method=method,
             seed=seed,
-            seen=standings(state, aim) | ({"triage": list(map(str, sorting))} if sorting else {}),
+            seen=seen,
             aim=stored(aim) | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
             threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
             precision=drawn.precision,
@@ -105,8 +115,8 @@ def draw_next(
             version=version.number,
         ),
         new_rows(state, drawn, chances),
-        known=state.newly_known.tolist(),
-        beside=sample_undrawable(state, drawn, seed) if equal else (),
+        judged_outside=state.newly_known.tolist(),
+        undrawable=sample_undrawable(state, drawn, seed) if equal else (),
         version=version.whole,
     )
 
@@ -115,14 +125,11 @@ def standings(state: State, aim: Asked) -> dict[str, Any]:
     """The expected values before the round, as JSON: a point of the chart over rounds."""
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]
-    columns = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
-    named = {"machines": [str(machine) for machine in expected.machines]} if expected.machines else {}
-    return columns | {"wrong": expected.wrong} | named
-
-
-def round_size(state: State) -> int:
-    """The number of pairs of the next round."""
-    return max(LEAST, round(SHARE * int(state.judged.sum())))
+    seen: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
+    seen["wrong"] = expected.wrong
+    if expected.machines:
+        seen["machines"] = list(map(str, expected.machines))
+    return seen
 
 
 def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
@@ -134,21 +141,21 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
     in_use = record.machines(collection, JudgeUse.Use.TRIAGE)
     if not in_use:
         return (), None
-    grades = [record.judgments_of(each, state.record.queries) for each in in_use]
+    grades = [record.judgments_of(machine, state.record.queries) for machine in in_use]
     pool = state.pool.with_machines(*grades)
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
     if not has_grades.any():
         return (), None
-    machines = tuple(each.machine for each, graded in zip(in_use, has_grades, strict=True) if graded)
-    return machines, rate_factors(pool, state.level)
+    return tuple(compress((use.machine for use in in_use), has_grades)), rate_factors(pool, state.level)
 
 
 def draw_from(
-    state: State, size: int, seed: int, method: str = METHOD, factors: np.ndarray | None = None
+    state: State, size: int, seed: int, method: str = BY_INFORMATION, factors: np.ndarray | None = None
 ) -> tuple[DrawnRound, np.ndarray]:
     """A round of about `size` pairs, and the predicted chances of all pairs, float64[pairs, steps].
 
-    factors: float64[pairs], of the sampling rates; None: 1.
+    The chances are those that a pair takes each step from one level of gain to the next. method: BY_INFORMATION,
+    FROM_THE_TOP or EQUAL; factors: float64[pairs], of the sampling rates, None: 1.
     """
     pool, level = state.pool, state.level
     model = fit(pool, level)
@@ -160,12 +167,14 @@ def draw_from(
     if method == EQUAL:
         return at_random(rows, size, mean_score(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
-    score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
-    frame = state.eligible[unjudged]
-    rows, score = unjudged[frame], score[frame]
-    rate = rates(score, pool.top[rows]) * (1.0 if factors is None else factors[rows])
-    batches, batch = batches_of(size, len(np.unique(pool.query[rows])))
-    return draw_batches(pool.query[rows], rows, score, rate, batches, batch, generator), chances
+    expectation = expect(pool, level, chances, model.effect_variance)
+    score = scores(expectation, chances, unjudged)[state.eligible[unjudged]]
+    rate = rates(score, pool.top[rows])
+    if factors is not None:
+        rate = rate * factors[rows]
+    query = pool.query[rows]
+    batches, batch = batches_of(size, len(np.unique(query)))
+    return draw_batches(query, rows, score, rate, batches, batch, generator), chances
 
 
 def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
@@ -174,29 +183,40 @@ def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
     It has the same share of them as the round has of the pairs that can be drawn. So gold, and pairs with a first
     rating, are mixed with all others.
     """
-    rows = np.flatnonzero(state.undrawable)
-    chance = len(drawn.drawn) / max(int(state.eligible.sum()), 1)
-    return state.pair[rows[np.random.default_rng([seed, 1]).random(len(rows)) < chance]].tolist()
+    pairs = state.pair[state.undrawable]
+    share = len(drawn.drawn) / max(int(state.eligible.sum()), 1)
+    generator = np.random.default_rng([seed, 1])
+    return pairs[generator.random(len(pairs)) < share].tolist()
 
 
 def batches_of(size: int, queries: int) -> tuple[int, int]:
-    """The number of queries in a round of about `size` pairs, and the number of pairs of each: BATCH or more."""
-    batches = max(1, min(round(size / BATCH), queries))
-    return batches, max(BATCH, -(-size // batches) if batches == queries else 0)
+    """The number of queries in a round of about `size` pairs, and the pairs of each: BATCH_DOCUMENTS or more."""
+    batches = max(1, min(round(size / BATCH_DOCUMENTS), queries))
+    if batches < queries:
+        return batches, BATCH_DOCUMENTS
+    # Every query is in the round: each has as many pairs as the size takes.
+    return batches, max(BATCH_DOCUMENTS, ceil(size / batches))
 
 
 def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:
-    """The pairs of the round to be stored, in their order: greedy ones first, then by the keys of their units."""
-    kind, of_no_unit = Drawn.Kind, dict.fromkeys(("unit", "key", "rate", "within"))
+    """The pairs of the round as they are stored: greedy ones, then random ones by the keys of their units."""
     greedy = [
-        queue.NewDrawn(pair_id=int(state.pair[row]), kind=kind.GREEDY, **of_no_unit, chances=chances[row].tolist())
+        queue.NewDrawn(
+            pair_id=int(state.pair[row]),
+            kind=Drawn.Kind.GREEDY,
+            unit=None,
+            key=None,
+            rate=None,
+            within=None,
+            chances=chances[row].tolist(),
+        )
         for row in drawn.greedy
     ]
     return greedy + [
         queue.NewDrawn(
             pair_id=int(state.pair[row]),
-            kind=kind.RANDOM,
-            unit=int(unit) + 1,
+            kind=Drawn.Kind.RANDOM,
+            unit=int(unit) + 1,  # stored from 1
             key=float(drawn.keys[unit]),
             rate=float(drawn.rate[unit]),
             within=float(within),

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +26,12 @@ from ..frozen import content
 from ..frozen.content import Broken, Judged, Lines, Settings
 from ..measures import Judgments, Measure, parse_measure
 from ..measures.arrays import pair_key, pair_of
+from ..page.documents import known
 from ..record import InUse, Keys, Machine, Record
 from ..record.drawn import DrawnRows, PoolRows, RoundRows
 from ..scores.expected import Expected
 from .report import expected_of_state
 from .state import State
-
-FACTS = ("born", "known", "skipped")
 
 # To lines
 
@@ -39,7 +39,7 @@ FACTS = ("born", "known", "skipped")
 def files(
     collection: Collection, settings: Settings, used: Sequence[InUse]
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """The name and the lines of each of these files, in their order."""
+    """The name and the lines of each file with inputs of expected values, in the order of the module docstring."""
     systems = tuple(settings.expected["systems"])
     aim = replace(settings.asked, measure=parse_measure(settings.expected["measures"][0]), systems=systems)
     state = State.of(collection, aim, used)
@@ -52,53 +52,60 @@ def files(
 
 def pool_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of pool.jsonl."""
-    queries, names = _keys_of_pairs(state, keys)
-    order = sorted(range(state.pool.pairs), key=lambda row: (state.pool.query[row], names[row]))
-    for row in order:
+    pairs = _pairs(state, keys)
+    for row in _in_order(state, pairs):
+        query, document = pairs[row]
         facts = {"born": int(state.born[row]), "known": int(state.known[row]), "skipped": bool(state.skipped[row])}
-        yield content.as_line({"query": queries[row], "document": names[row]} | facts)
+        yield content.as_line({"query": query, "document": document} | facts)
 
 
 def round_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of rounds.jsonl."""
-    queries, names = _keys_of_pairs(state, keys)
-    for number, each, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
-        drawn = zip(each.unit.tolist(), each.drawn.tolist(), each.within.tolist(), strict=True)
+    pairs = _pairs(state, keys)
+    for number, round_, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
+        # (unit, row of the pool, chance within the unit) of each drawn pair, ascending by unit.
+        drawn = zip(round_.unit.tolist(), round_.drawn.tolist(), round_.within.tolist(), strict=True)
         units = [
             {
-                "key": float(each.keys[unit]),
-                "rate": float(each.rate[unit]),
-                "pairs": [[queries[row], names[row], within] for _, row, within in rows],
+                "key": float(round_.keys[unit]),
+                "rate": float(round_.rate[unit]),
+                "pairs": [[*pairs[row], within] for _, row, within in of_unit],
             }
-            for unit, rows in groupby(drawn, key=itemgetter(0))
+            for unit, of_unit in groupby(drawn, key=itemgetter(0))
         ]
-        threshold = float(each.keys[-1])
-        yield content.as_line(
-            {
-                "round": number,
-                "precision": float(each.precision),
-                "threshold": None if np.isinf(threshold) else threshold,
-                "greedy": [[queries[row], names[row]] for row in each.greedy.tolist()],
-                "units": units,
-                **({"triage": list(triage)} if triage else {}),
-            }
-        )
+        threshold = float(round_.keys[-1])  # behind the keys of all units; inf where all were drawn
+        line: dict[str, Any] = {
+            "round": number,
+            "precision": float(round_.precision),
+            "threshold": None if np.isinf(threshold) else threshold,
+            "greedy": [pairs[row] for row in round_.greedy.tolist()],
+            "units": units,
+        }
+        if triage:
+            line["triage"] = triage
+        yield content.as_line(line)
 
 
 def machine_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of machines.jsonl."""
-    queries, names = _keys_of_pairs(state, keys)
-    rows = np.flatnonzero(~np.isnan(state.pool.machine).all(axis=1))
-    for row in sorted(rows.tolist(), key=lambda row: (state.pool.query[row], names[row])):
-        grades = [None if np.isnan(grade) else grade for grade in state.pool.machine[row].tolist()]
-        yield content.as_line({"query": queries[row], "document": names[row], "grades": grades})
+    pairs = _pairs(state, keys)
+    for row in _in_order(state, pairs):
+        query, document = pairs[row]
+        grades = list(map(known, state.pool.machine[row]))
+        if grades.count(None) < len(grades):
+            yield content.as_line({"query": query, "document": document, "grades": grades})
 
 
-def _keys_of_pairs(state: State, keys: Keys) -> tuple[list[str], list[str]]:
-    """The key of the query and the key of the document of each pair."""
+def _pairs(state: State, keys: Keys) -> list[tuple[str, str]]:
+    """The keys of query and document of each pair."""
     of_query = state.record.queries["key"].tolist()
     queries = [of_query[place] for place in state.pool.number[state.pool.query].tolist()]
-    return queries, keys.of(state.pool.document)
+    return list(zip(queries, keys.of(state.pool.document), strict=True))
+
+
+def _in_order(state: State, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """The rows of the pool, query after query, each by the keys of documents."""
+    return sorted(range(len(pairs)), key=lambda row: (state.pool.query[row], pairs[row][1]))
 
 
 # From lines
@@ -108,62 +115,70 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
     """The expected means computed from these files, by measure. Raises Broken."""
     judged = Judged.read(settings, lines)
     pairs = list(content.read_objects(content.POOL, lines(content.POOL), "query document born known skipped"))
-    for pair in pairs:
-        numbers = judged.numbers[_place(judged, pair["query"])]
-        numbers.setdefault(pair["document"], len(numbers))
+    _number_pool(judged, pairs)  # before the rankings, whose other documents have the numbers after these
     rankings = {
-        system.system: judged.rankings(system, lines(system.run), settings.options.ties)
+        system.system: judged.rankings(system, lines(system.run))
         for system in settings.systems
         if system.system in settings.expected["systems"]
     }
-    data = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
-    key = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs), content.POOL)
-    rows = _pool_rows(pairs)
-    rounds = list(_rounds(judged, lines, key, rows))
-    graded = _machine_grades(settings, judged, lines)
+    record = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs), content.POOL)
+    pool_rows = _pool_rows(pairs)
+    rounds = list(_rounds(judged, lines, pair_keys, pool_rows))
+    machine_grades = _machine_grades(settings, judged, lines)
     scale = np.array(settings.expected["scale"], np.float64)
-    aims = [replace(settings.asked, measure=parse_measure(text)) for text in settings.expected["measures"]]
-    states = (State.joined(data, judged.judgments, scale, aim, rows, key, rounds, graded) for aim in aims)
-    return {aim.measure: expected_of_state(state, aim) for aim, state in zip(aims, states, strict=True)}
+    expected = {}
+    for text in settings.expected["measures"]:
+        aim = replace(settings.asked, measure=parse_measure(text))
+        state = State.joined(record, judged.judgments, scale, aim, pool_rows, pair_keys, rounds, machine_grades)
+        expected[aim.measure] = expected_of_state(state, aim)
+    return expected
+
+
+def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
+    """Give a number, in `judged` itself, to the documents of the pool that nobody judged. Raises Broken."""
+    for pair in pairs:
+        numbers = judged.numbers[_place(judged, pair["query"])]
+        numbers.setdefault(pair["document"], len(numbers))
 
 
 def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     """The pairs as rows of a record, numbered from 1 in place of pks. Nothing of them can be drawn any more."""
-    born, known, skipped = (np.array([pair[name] for pair in pairs], np.int64) for name in FACTS)
-    none, no = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), bool)
+    columns = {name: np.array([pair[name] for pair in pairs], np.int64) for name in ("born", "known", "skipped")}
+    zeros = np.zeros(len(pairs), np.int64)
     return PoolRows(
         pair=np.arange(1, len(pairs) + 1),
-        query=none,
-        document=none,
-        wanted=none,
-        born=born,
-        known=known,
-        waiting=skipped == 0,
-        retired=no,
-        anchored=no,
+        query=zeros,
+        document=zeros,
+        wanted=zeros,
+        born=columns["born"],
+        known=columns["known"],
+        waiting=columns["skipped"] == 0,
+        retired=zeros.astype(bool),
+        anchored=zeros.astype(bool),
     )
 
 
 def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> Iterator[RoundRows]:
     """The rounds as rows of a record. key: int64[rows], the pair_key of each row. Raises Broken."""
-    number_of = dict(zip(key.tolist(), rows.pair.tolist(), strict=True))
+    pair_by_key = dict(zip(key.tolist(), rows.pair.tolist(), strict=True))
     members = "round precision threshold greedy units"
     for line in content.read_objects(content.ROUNDS, lines(content.ROUNDS), members):
-        drawn = [
-            (query, document, unit, each["key"], each["rate"], within)
-            for unit, each in enumerate(line["units"], 1)
-            for query, document, within in each["pairs"]
-        ]
-        every = [(*pair, 0, np.nan, np.nan, np.nan) for pair in line["greedy"]] + drawn
-        keys = _keys(judged, ((query, document) for query, document, *_ in every), content.ROUNDS)
-        pair = np.array([number_of[each] for each in keys.tolist()], np.int64)
-        unit, unit_key, rate, within = np.array([numbers for _, _, *numbers in every], np.float64).reshape(-1, 4).T
+        pairs = list(line["greedy"])
+        numbers = [(0, np.nan, np.nan, np.nan)] * len(pairs)  # unit, its key and rate, the chance within the unit
+        for number, unit in enumerate(line["units"], 1):
+            for query, document, within in unit["pairs"]:
+                pairs.append((query, document))
+                numbers.append((number, unit["key"], unit["rate"], within))
+        keys = _keys(judged, pairs, content.ROUNDS)
+        pair = np.array([pair_by_key[key] for key in keys.tolist()], np.int64)
+        unit_number, unit_key, rate, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
         yield RoundRows(
             number=line["round"],
             threshold=line["threshold"],
             precision=line["precision"],
             judged=0,
-            rows=DrawnRows(pair, unit.astype(np.int64), unit_key, rate, within, rows.born[pair - 1]),
+            rows=DrawnRows(pair, unit_number.astype(np.int64), unit_key, rate, within_unit, rows.born[pair - 1]),
             triage=tuple(line.get("triage", ())),
         )
 
@@ -174,11 +189,12 @@ def _machine_grades(settings: Settings, judged: Judged, lines: Lines) -> dict[Ma
         return {}
     rows = list(content.read_objects(content.MACHINES, lines(content.MACHINES), "query document grades"))
     key = _keys(judged, ((row["query"], row["document"]) for row in rows), content.MACHINES)
+    count = len(settings.machines)
     try:
-        grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), len(settings.machines))
+        grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), count)
     except (TypeError, ValueError) as error:
-        wanted = f"{len(settings.machines)} grades, each a number or null"
-        raise Broken(f"{content.MACHINES}: not every line has {wanted}.") from error
+        problem = f"{content.MACHINES}: not every line has {count} grades, each a number or null."
+        raise Broken(problem) from error
     try:
         machines = [Machine(**members) for members in settings.machines]
     except TypeError as error:
@@ -186,8 +202,8 @@ def _machine_grades(settings: Settings, judged: Judged, lines: Lines) -> dict[Ma
     query, document = pair_of(key)
     graded = {}
     for machine, column in zip(machines, grades.T, strict=True):
-        known = ~np.isnan(column)
-        graded[machine] = Judgments(len(judged.queries), query[known], document[known], column[known])
+        has_grade = ~np.isnan(column)
+        graded[machine] = Judgments(len(judged.queries), query[has_grade], document[has_grade], column[has_grade])
     return graded
 
 
@@ -199,8 +215,7 @@ def _keys(judged: Judged, pairs: Iterable[tuple[str, str]], file: str) -> np.nda
         if document not in judged.numbers[place]:
             raise Broken(f"{file}: document {document!r} of query {query!r} is not in {content.POOL}.")
         places.append((place, judged.numbers[place][document]))
-    columns = np.array(places, np.int64).reshape(len(places), 2)
-    return pair_key(columns[:, 0], columns[:, 1])
+    return pair_key(*np.array(places, np.int64).reshape(-1, 2).T)
 
 
 def _place(judged: Judged, query: str) -> int:

@@ -10,11 +10,13 @@ from .. import measures as kernel
 from ..expected import Estimate, estimate, settled
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
+from ..page.documents import known
 from ..record import InUse, Record, cache, machines
 from ..record.drawn import rounds_so_far
-from ..scores import Asked
+from ..scores import Asked, sampled_of
 from ..scores.asked import PROFILE
 from ..scores.expected import Expected, Mean, TooLarge
+from ..significance.sampled import estimate as sampled_estimate
 from .state import State
 
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
@@ -29,13 +31,17 @@ TRIAGE = "+triage"  # appended where grades of machines changed sampling rates
 def expected_of(
     collection: Collection, aim: Asked, most: int | None = None, used: tuple[InUse, ...] | None = None
 ) -> Expected:
-    """The expected means as `scores.expected.Estimator` has them, from the cache where nothing changed."""
+    """The expected means as `scores.expected.Estimator` has them, from the cache where nothing changed.
+
+    Raises ValueError where they cannot be computed, and TooLarge for more than `most` pairs.
+    """
     used = machines(collection) if used is None else used
     # Two profiles with the same options have the same values.
-    plain = replace(aim, profile=PROFILE, changes=())
-    name = ("expected", plain, most, rounds_so_far(collection), used)
+    without_profile = replace(aim, profile=PROFILE, changes=())
+    cache_key = ("expected", without_profile, most, rounds_so_far(collection), used)
 
-    def make() -> Expected | ValueError:
+    def expected_or_error() -> Expected | ValueError:
+        """An error is cached, too, since it takes as long to find."""
         try:
             state = State.of(collection, aim, used)
             if most is not None and state.pool.pairs > most:
@@ -44,7 +50,7 @@ def expected_of(
         except ValueError as error:
             return error
 
-    result = cache.whole(collection, name, make)
+    result = cache.whole(collection, cache_key, expected_or_error)
     if isinstance(result, ValueError):
         raise result
     return result
@@ -58,17 +64,20 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
     est += (MACHINE if machines else "") + (TRIAGE if triage else "")
-    ends, best, wrong = estimated.interval(), None, None
-    if ends is not None and len(state.systems) > 1:
+    of_log = " est=log" if sampled_of(state.record.queries) else ""
+    undefined = np.full(len(state.systems), np.nan)
+    low, high = estimated.interval() or (undefined, undefined)
+    wrong, best = None, undefined
+    if estimated.covariance is not None and len(state.systems) > 1:
         wrong, best = settled(estimated.mean, estimated.covariance)
     rows = [
         Mean(
             system=name,
-            mean=_known(estimated.mean[place]),
-            low=None if ends is None else _known(ends[0][place]),
-            high=None if ends is None else _known(ends[1][place]),
-            best=None if best is None else float(best[place]),
-            plain=_known(plain[place]),
+            mean=known(estimated.mean[place]),
+            low=known(low[place]),
+            high=known(high[place]),
+            best=known(best[place]),
+            plain=known(plain[place]),
             outside=state.outside[name],
             queries=int(queries[place]),
         )
@@ -77,12 +86,12 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     with_gain = np.unique(pool.query[judged & (pool.gains[np.maximum(state.level, 0)] != 0)])
     return Expected(
         measure=str(aim.measure),
-        options=f"{aim.fingerprint} est={est}",
+        options=f"{aim.fingerprint}{of_log} est={est}",
         est=est,
         means=tuple(sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0), row.system))),
         pairs=pool.pairs,
         judged=int(judged.sum()),
-        drawn=sum(len(each.greedy) + len(each.drawn) for each in state.rounds),
+        drawn=sum(len(of_round.rows) for of_round in state.rounds),
         skipped=int(state.skipped.sum()),
         queries=pool.queries,
         nothing_found=pool.queries - len(with_gain),
@@ -104,32 +113,31 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
     design = state.design() if state.rounds else None
     result = estimate(state.pool, state.level, design)
     if state.judged.all():
-        exact = replace(result, mean=plain)
-        return replace(exact, covariance=None, without=NOT_IN_POOL) if any(state.outside.values()) else exact
+        result = replace(result, mean=plain)
+        if any(state.outside.values()):
+            result = replace(result, covariance=None, without=NOT_IN_POOL)
+        return result
     if result.covariance is None:
-        result = replace(result, without=why_no_interval(state))
+        without = UNFINISHED if state.at_random else NO_DRAW if state.rounds else NO_ROUNDS
+        result = replace(result, without=without)
     rounded = _rounded(state, options)
     if rounded is None:
         return result
-    return replace(result, mean=result.mean + plain - plain_means(state.record, rounded, measure, options)[0])
-
-
-def why_no_interval(state: State) -> str:
-    """The reason why an estimate in this state has no interval."""
-    if not state.rounds:
-        return NO_ROUNDS
-    return UNFINISHED if state.at_random else NO_DRAW
+    plain_of_rounded, _ = plain_means(state.record, rounded, measure, options)
+    return replace(result, mean=result.mean + plain - plain_of_rounded)
 
 
 def _rounded(state: State, options: Options) -> Judgments | None:
     """The judgments rounded to the levels of the model; None where all of them are levels."""
-    exact, levels = state.judgments, state.pool.gains
-    apart = np.abs(gain(exact.grade, options)[:, np.newaxis] - levels)
-    if apart.min(axis=1).max(initial=0) < 1e-12:
+    judgments, levels = state.judgments, state.pool.gains
+    distance = np.abs(gain(judgments.grade, options)[:, np.newaxis] - levels)
+    if distance.min(axis=1).max(initial=0) < 1e-12:
         return None
     # The levels are then gains of the scale: see `expected.scope.levels_of`.
-    grade_of = state.scale[np.abs(gain(state.scale, options)[:, np.newaxis] - levels).argmin(axis=0)]
-    return Judgments(exact.queries, exact.query, exact.document, grade_of[apart.argmin(axis=1)])
+    of_scale = np.abs(gain(state.scale, options)[:, np.newaxis] - levels)
+    grade_of_level = state.scale[of_scale.argmin(axis=0)]
+    grade = grade_of_level[distance.argmin(axis=1)]
+    return Judgments(judgments.queries, judgments.query, judgments.document, grade)
 
 
 def plain_means(
@@ -137,12 +145,14 @@ def plain_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each system with unjudged documents as gain 0, float64[systems], and how many queries count.
 
-    nan where no query counts.
+    Where queries were drawn from a log, it is the mean over all its searches. nan where no query counts.
     """
-    results = [kernel.evaluate([measure], judgments, each, options) for each in data.rankings.values()]
-    counted = np.array([each.counted(measure).sum() for each in results], np.int64)
-    return np.array([each.mean(measure) for each in results], np.float64), counted
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    means = []
+    counts = []
+    sampled = sampled_of(data.queries)
+    for rankings in data.rankings.values():
+        scores = kernel.evaluate([measure], judgments, rankings, options)
+        values = np.where(scores.counted(measure), scores.values[measure], np.nan)
+        means.append(scores.mean(measure) if sampled is None else sampled_estimate(values, sampled).mean)
+        counts.append(scores.counted(measure).sum())
+    return np.array(means, np.float64), np.array(counts, np.int64)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from ratings.models import Collection
+from ratings.models import Collection, Round
 
 from ..measures import Measure
 from ..page.documents import Table, table_of
@@ -29,41 +29,50 @@ class Stage:
 
 def now(expected: Expected) -> Stage:
     """The present stage."""
-    means = {row.system: (row.mean, row.low, row.high) for row in expected.means}
-    best = {row.system: row.best for row in expected.means}
-    return Stage("now", expected.judged, expected.wrong, means, best, tuple(map(str, expected.machines)))
+    return Stage(
+        when="now",
+        judged=expected.judged,
+        wrong=expected.wrong,
+        means={row.system: (row.mean, row.low, row.high) for row in expected.means},
+        best={row.system: row.best for row in expected.means},
+        machines=tuple(map(str, expected.machines)),
+    )
 
 
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Asked]]:
-    """The stages before each round that was drawn for this measure, and the aims of the other rounds.
+    """The stage before each round drawn for this measure with these options; and the aims of the other rounds.
 
-    One database query.
+    Each of these aims comes once. One database query.
     """
-    passed, aims = [], {}
-    for made in collection.rounds.order_by("number"):
-        aim = _of_round(collection, made.aim, aims)
-        if aim is None or (aim.measure, aim.fingerprint) != (measure, fingerprint):
-            continue
-        seen, systems = made.seen, made.aim["systems"]
-        columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
-        means = dict(zip(systems, columns, strict=True))
-        best = dict(zip(systems, seen["best"], strict=True))
-        named = [tuple(seen.get(each, ())) for each in ("machines", "triage")]
-        passed.append(Stage(f"before round {made.number}", made.judged, seen["wrong"], means, best, *named))
-    others = [aim for aim in aims.values() if aim and (aim.measure, aim.fingerprint) != (measure, fingerprint)]
-    return passed, others
-
-
-def _of_round(collection: Collection, stored: dict, known: dict[str, Asked | None]) -> Asked | None:
-    """The aim of a round; None where it no longer fits, because the scale changed."""
-    asked = {name: value for name, value in stored.items() if name not in ("systems", "gains")}
-    key = json.dumps(asked, sort_keys=True)
-    if key not in known:
+    of_this_aim = []
+    others: dict[str, Asked] = {}
+    for drawn in collection.rounds.order_by("number"):
+        # Without the systems and gains of that time: other ones do not make it another aim.
+        members = {name: value for name, value in drawn.aim.items() if name not in ("systems", "gains")}
         try:
-            known[key] = aim_of(collection, **asked)
-        except ValueError:
-            known[key] = None
-    return known[key]
+            aim = aim_of(collection, **members)
+        except ValueError:  # it no longer fits, because the scale changed
+            continue
+        if (aim.measure, aim.fingerprint) == (measure, fingerprint):
+            of_this_aim.append(_stage_before(drawn))
+        else:
+            others[json.dumps(members, sort_keys=True)] = aim
+    return of_this_aim, list(others.values())
+
+
+def _stage_before(drawn: Round) -> Stage:
+    """The stage before a round."""
+    seen, systems = drawn.seen, drawn.aim["systems"]
+    columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
+    return Stage(
+        when=f"before round {drawn.number}",
+        judged=drawn.judged,
+        wrong=seen["wrong"],
+        means=dict(zip(systems, columns, strict=True)),
+        best=dict(zip(systems, seen["best"], strict=True)),
+        machines=tuple(seen.get("machines", ())),
+        triage=tuple(seen.get("triage", ())),
+    )
 
 
 def differences(expected: Expected) -> list[Difference]:
@@ -77,26 +86,26 @@ def differences(expected: Expected) -> list[Difference]:
 # As files
 
 
-def document(collection: str, label: str, expected: Expected | None, why: str, every: Sequence[Stage]) -> dict:
+def document(collection: str, label: str, expected: Expected | None, why: str, history: Sequence[Stage]) -> dict:
     """The JSON document. `label`: measure and fingerprint; `why`: why there are no expected values, or ""."""
-    known = {"collection": collection, "label": label, "why": why}
+    head = {"collection": collection, "label": label, "why": why}
     if expected is None:
-        return known | {"systems": [], "differences": [], "stages": []}
-    return known | {
+        return head | {"systems": [], "differences": [], "stages": []}
+    return head | {
         "measure": expected.measure,
         "options": expected.options,
         "facts": expected.facts(),
         "systems": [asdict(row) for row in expected.means],
         "differences": [asdict(row) for row in differences(expected)],
         "stages": [
-            {name: getattr(stage, name) for name in ("when", "judged", "wrong", "machines", "triage")}
-            | {
+            {
+                **{name: getattr(stage, name) for name in ("when", "judged", "wrong", "machines", "triage")},
                 "systems": [
                     {"system": name, "mean": mean, "low": low, "high": high, "best": stage.best[name]}
                     for name, (mean, low, high) in stage.means.items()
                 ],
             }
-            for stage in every
+            for stage in history
         ],
     }
 
@@ -110,12 +119,12 @@ def table(expected: Expected | None) -> Table:
     return table_of(header, (asdict(row) | stated for row in differences(expected)))
 
 
-def rounds_table(every: Sequence[Stage], label: str) -> Table:
+def rounds_table(history: Sequence[Stage], label: str) -> Table:
     """The CSV table of stages: a row for each stage and system."""
     header = ["when", "judged", "wrong", "system", "expected", "expected_low", "expected_high", "best"]
     return [*header, "machines", "triage", "options"], [
         [stage.when, stage.judged, stage.wrong, name, *numbers, stage.best[name]]
         + ["; ".join(stage.machines), "; ".join(stage.triage), label]
-        for stage in every
+        for stage in history
         for name, numbers in stage.means.items()
     ]

@@ -22,7 +22,6 @@ from ..measures.arrays import pair_key
 from ..record import InUse, Machine, Record
 from ..record.drawn import (
     NOT_KNOWN,
-    DrawnRows,
     PoolRows,
     RoundRows,
     pool_rows,
@@ -31,7 +30,8 @@ from ..record.drawn import (
 from ..record.sql import index_of
 from ..scores import Asked
 
-SMALL = 600  # pairs: in smaller pools rounds from the top of the lists do better; see bench/simulations/README.md
+# In pools of fewer pairs, rounds from the top of the lists do better: see bench/simulations/README.md.
+SMALL_POOL_PAIRS = 600
 NO_PAIR = 0  # in place of the pk of a pair, for a document that was judged outside the pool
 
 
@@ -69,11 +69,12 @@ class State:
         # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
         rows, rounds = pool_rows(collection), round_rows(collection)
         place = index_of(rows.query, data.queries["pk"])
-        rows = PoolRows(*(column[place >= 0] for column in rows))
-        key = pair_key(place[place >= 0], rows.document)
+        has_query = place >= 0  # a query may have come between the two reads
+        rows = PoolRows(*(column[has_query] for column in rows))
+        key = pair_key(place[has_query], rows.document)
         scale = np.array(record.scale(collection))
-        graded = {machine.machine: record.judgments_of(machine, data.queries) for machine in used}
-        return cls.joined(data, judgments, scale, aim, rows, key, rounds, graded)
+        graded = {in_use.machine: record.judgments_of(in_use, data.queries) for in_use in used}
+        return cls.joined(data, judgments, scale, aim, rows=rows, key=key, rounds=rounds, graded=graded)
 
     @classmethod
     def joined(
@@ -103,25 +104,29 @@ class State:
         )
         if graded:
             pool = pool.with_machines(*graded.values())
+        # A pair of the pool may have no row: one that was judged outside of what raters are to judge.
         order = np.argsort(key)
         of_pool = pair_key(pool.number[pool.query], pool.document)
         at = np.minimum(np.searchsorted(key[order], of_pool), max(len(key) - 1, 0))
-        there = key[order][at] == of_pool if len(key) else np.zeros(len(of_pool), bool)
+        has_row = key[order][at] == of_pool if len(key) else np.zeros(len(of_pool), bool)
         row = order[at] if len(key) else at
 
         def by_pool(column: np.ndarray, missing):
             """The column of the record in the order of the pool, with `missing` for a pair without a row."""
-            return np.where(there, column[row], missing) if len(column) else np.full(len(of_pool), missing)
+            return np.where(has_row, column[row], missing) if len(column) else np.full(len(of_pool), missing)
 
-        pair, judged = by_pool(rows.pair, NO_PAIR), level != UNJUDGED
+        judged = level != UNJUDGED
+        pair = by_pool(rows.pair, NO_PAIR)
         by_pair = np.argsort(pair)
-        in_rows = tuple(_round(each, pair, by_pair) for each in rounds)
-        drawn, born = np.zeros(len(pair), bool), by_pool(rows.born, 0)
-        for each, stored in zip(in_rows, rounds, strict=True):
-            of_round = np.concatenate([each.greedy, each.drawn])
+        in_rows = tuple(_round(stored, pair, by_pair) for stored in rounds)
+        drawn = np.zeros(len(pair), bool)
+        born = by_pool(rows.born, 0)
+        for stored in rounds:
+            of_round = _rows_of(stored.rows.pair, pair, by_pair)
             drawn[of_round] = True
-            born[_rows_of(stored.rows.pair, pair, by_pair)] = stored.rows.born
-        waiting, retired = by_pool(rows.waiting, False), by_pool(rows.retired, True)
+            born[of_round] = stored.rows.born
+        waiting = by_pool(rows.waiting, False)
+        retired = by_pool(rows.retired, True)
         known = by_pool(rows.known, 0)
         left = waiting & ~retired & (by_pool(rows.wanted, 0) > 0)
         askable = left & ~by_pool(rows.anchored, False) & ~judged
@@ -155,7 +160,7 @@ class State:
         """Pairs (pks) that were judged in no round and are not yet stored as known."""
         drawn = np.zeros(len(self.pair), bool)
         for each in self.rounds:
-            drawn[np.concatenate([each.greedy, each.drawn])] = True
+            drawn[each.rows] = True
         late = self.judged & ~drawn & (self.known == len(self.rounds))
         return self.pair[late & (self.pair != NO_PAIR)]
 
@@ -179,7 +184,7 @@ class State:
     @property
     def from_the_top(self) -> bool:
         """Whether rounds come from the top of the lists: the pool is small, and no round drew at random."""
-        return self.pool.pairs < SMALL and not self.at_random
+        return self.pool.pairs < SMALL_POOL_PAIRS and not self.at_random
 
     @property
     def at_random(self) -> bool:
@@ -208,17 +213,17 @@ def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.nda
 
 def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
     """The stored round in the form of `expected`, with rows of the pool in place of pks."""
-    rows: DrawnRows = stored.rows
-    at = _rows_of(rows.pair, pair, by_pair)
-    drawn = rows.unit > 0
-    _, first, unit = np.unique(rows.unit[drawn], return_index=True, return_inverse=True)
+    rows = stored.rows
+    in_pool = _rows_of(rows.pair, pair, by_pair)
+    is_drawn = rows.unit > 0
+    _, first, unit = np.unique(rows.unit[is_drawn], return_index=True, return_inverse=True)
     threshold = np.inf if stored.threshold is None else stored.threshold
     return Round(
-        greedy=at[~drawn],
-        drawn=at[drawn],
+        greedy=in_pool[~is_drawn],
+        drawn=in_pool[is_drawn],
         unit=unit,
-        within=rows.within[drawn],
-        rate=rows.rate[drawn][first],
-        keys=np.append(rows.key[drawn][first], threshold),
+        within=rows.within[is_drawn],
+        rate=rows.rate[is_drawn][first],
+        keys=np.append(rows.key[is_drawn][first], threshold),
         precision=stored.precision,
     )

@@ -9,7 +9,9 @@ from ..expected import judgments_to_settle
 from ..scores.expected import Expected
 from .state import State
 
-FEWEST, MOST = 1 / 3, 3.0  # range of a forecast, which held in 80 % of simulations: bench/simulations/README.md
+# The ends of the range of a forecast, as factors of it. The range held in 80 % of simulations: see
+# bench/simulations/README.md.
+FEWEST_FACTOR, MOST_FACTOR = 1 / 3, 3.0
 
 
 @dataclass(frozen=True)
@@ -18,15 +20,15 @@ class Forecast:
     wrong: float  # chance that two systems .02 apart or more are in the wrong order
     more: int | None  # judgments that would settle the order; None: not settled before all are judged
     left: int  # unjudged pairs of the pool
-    hours: float | None  # of rating at the present pace; None: no rating was timed
+    hours: float | None  # of rating `more` (or all) at the present pace; None: settled, or no rating was timed
 
     @property
     def fewest(self) -> int | None:
-        return None if self.more is None else min(round(FEWEST * self.more), self.left)
+        return None if self.more is None else min(round(FEWEST_FACTOR * self.more), self.left)
 
     @property
     def most(self) -> int | None:
-        return None if self.more is None else min(round(MOST * self.more), self.left)
+        return None if self.more is None else min(round(MOST_FACTOR * self.more), self.left)
 
 
 def forecast(collection: Collection, state: State, expected: Expected) -> Forecast | None:
@@ -37,14 +39,9 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     if expected.wrong is None:
         return None
     left = int((~state.judged).sum())
-    more = 0
+    more, hours = 0, None
     if not expected.settled:
         more = judgments_to_settle(state.pool, state.level, state.askable, expected.estimate)
-    speed = pace(collection)
-    return Forecast(
-        settled=expected.settled,
-        wrong=expected.wrong,
-        more=more,
-        left=left,
-        hours=speed.hours(more if more is not None else left) if speed and not expected.settled else None,
-    )
+        speed = pace(collection)
+        hours = speed.hours(left if more is None else more) if speed else None
+    return Forecast(expected.settled, expected.wrong, more=more, left=left, hours=hours)

@@ -16,7 +16,6 @@ from .rounds import (
     by_depth,
     draw_batches,
     draw_round,
-    judged_outside,
     mean_score,
     objective,
     rates,
@@ -25,34 +24,3 @@ from .rounds import (
 from .scope import MOST_LEVELS
 from .triage import rate_factors
 from .weights import Design, design
-
-__all__ = [
-    "MOST_LEVELS",
-    "UNJUDGED",
-    "WITHOUT_CHANCES",
-    "Design",
-    "Estimate",
-    "Expectation",
-    "Model",
-    "Pool",
-    "Round",
-    "at_random",
-    "by_depth",
-    "design",
-    "draw_batches",
-    "draw_round",
-    "estimate",
-    "expect",
-    "fit",
-    "judged_outside",
-    "judgments_to_settle",
-    "mean_score",
-    "objective",
-    "pool_of",
-    "query_values",
-    "rate_factors",
-    "rates",
-    "remaining_variance",
-    "scores",
-    "settled",
-]

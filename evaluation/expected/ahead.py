@@ -7,11 +7,11 @@ import numpy as np
 from .estimate import Estimate
 from .influence import expect
 from .model import fit
-from .order import WRONG, settled
+from .order import MOST_CHANCE_OF_WRONG, settled
 from .pool import UNJUDGED, Pool
 from .rounds import rates, scores
 
-STEPS = 24  # numbers of judgments that are tried, in geometric progression
+NUMBERS_TRIED = 24  # how many numbers of judgments are tried, in geometric progression
 
 
 def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, estimate: Estimate) -> int | None:
@@ -20,16 +20,17 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
     level: int64[pairs], -1 = unjudged; askable: bool[pairs], what can still be judged; estimate: one with an
     interval. The forecast shrinks the covariance of the means and keeps the means.
     """
-    share, left = remaining_variance(pool, level, askable), int((level == UNJUDGED).sum())
-    for more in np.unique(np.geomspace(5, max(left, 6), STEPS).round().astype(int)):
-        wrong, _ = settled(estimate.mean, estimate.covariance * share(more))
-        if wrong <= WRONG:
+    remaining_share = remaining_variance(pool, level, askable)
+    unjudged = int((level == UNJUDGED).sum())
+    for more in np.unique(np.geomspace(5, max(unjudged, 6), NUMBERS_TRIED).round().astype(int)):
+        wrong, _ = settled(estimate.mean, estimate.covariance * remaining_share(more))
+        if wrong <= MOST_CHANCE_OF_WRONG:
             return int(more)
     return None
 
 
 def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Callable[[int], float]:
-    """A function of a number of further judgments: the share of the variance for missing judgments that remains.
+    """A function of the number of further judgments: the share of the variance of the means that then remains.
 
     Like the variance of a sample mean, it is proportional to the variance of the unjudged pairs and to one over
     the number of judged pairs.
@@ -44,16 +45,23 @@ def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Ca
     now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
 
     def share(more: int) -> float:
-        left = np.trace(expectation.covariance(unjudged, chances, _chance_unjudged(rate, more))) / now
-        return float(left * judged / (judged + more)) if judged else float(left)
+        of_unjudged = np.trace(expectation.covariance(unjudged, chances, _chance_unjudged(rate, more))) / now
+        return float(of_unjudged * judged / (judged + more)) if judged else float(of_unjudged)
 
     return share
 
 
 def _chance_unjudged(rate: np.ndarray, more: int) -> np.ndarray:
-    """The chance of each pair to be still unjudged after `more` judgments, float64[pairs], by its rate."""
-    low, high = 0.0, 1e12
+    """The chance of each pair to be still unjudged after `more` judgments, float64[pairs], by its rate.
+
+    A pair is unjudged at time t with chance exp(-rate t). Bisection finds the time at which `more` are judged.
+    """
+    earliest, latest = 0.0, 1e12
     for _ in range(80):
-        middle = np.sqrt(max(low, 1e-9) * high)
-        low, high = (middle, high) if -np.expm1(-rate * middle).sum() < more else (low, middle)
-    return np.exp(-rate * high)
+        time = np.sqrt(max(earliest, 1e-9) * latest)
+        judged = -np.expm1(-rate * time).sum()
+        if judged < more:
+            earliest = time
+        else:
+            latest = time
+    return np.exp(-rate * latest)

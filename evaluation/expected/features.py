@@ -9,7 +9,7 @@ from ..measures.discounts import discount
 
 DEPTH = 100  # documents at lower ranks count as not retrieved
 DEFAULTS = Options()  # the features of a rank are the same for all options of the measure
-MACHINE = 0.5  # prior precision of the coefficients of a machine's grades: below that of systems, which is 2
+MACHINE_PRECISION = 0.5  # prior, of the coefficients of a machine's grades: below that of systems, which is 2
 MOST_GRADES = 8  # of a machine: more grades are binned into so many bins of about equal size
 
 
@@ -32,28 +32,30 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
 
     machine: float64[pairs, machines], grades, nan without one.
     """
-    retrieved, above = rank <= depth, rank <= cutoff
-    weight = np.where(retrieved, discount(rank, DEFAULTS), 0.0)
-    retrieving, mean, systems = retrieved.sum(axis=1), weight.mean(axis=1), rank.shape[1]
+    retrieved, in_top = rank <= depth, rank <= cutoff
+    discounts = np.where(retrieved, discount(rank, DEFAULTS), 0.0)
+    retrieving = retrieved.sum(axis=1)
+    mean_discount = discounts.mean(axis=1)
+    systems = rank.shape[1]
     features_and_prior_means = [
-        (mean, 0.4),
-        (np.log(0.02 + mean), 0.0),
+        (mean_discount, 0.4),
+        (np.log(0.02 + mean_discount), 0.0),
         (retrieving / systems, 0.0),
-        (weight.max(axis=1), 0.2),
-        (above.mean(axis=1), 0.2),
+        (discounts.max(axis=1), 0.2),
+        (in_top.mean(axis=1), 0.2),
         (np.log(rank.min(axis=1)), 0.0),
-        (above.any(axis=1), 0.0),
+        (in_top.any(axis=1), 0.0),
     ]
     over_all, prior_means = zip(*features_and_prior_means, strict=True)
-    own = weight / np.sqrt(np.maximum(retrieving, 1))[:, np.newaxis]
+    by_system = discounts / np.sqrt(np.maximum(retrieving, 1))[:, np.newaxis]
     by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]
-    machines = sum(columns.shape[1] for columns in by_machine)
+    machine_columns = sum(columns.shape[1] for columns in by_machine)
     general = _standardised(np.column_stack(over_all))
     return Features(
-        values=np.hstack([np.ones((len(rank), 1)), general, _standardised(own), *by_machine]),
-        mean=np.concatenate([[-1.0], prior_means, np.zeros(systems + machines)]),
+        values=np.hstack([np.ones((len(rank), 1)), general, _standardised(by_system), *by_machine]),
+        mean=np.concatenate([[-1.0], prior_means, np.zeros(systems + machine_columns)]),
         precision=np.concatenate(
-            [[0.25], np.ones(len(over_all)), np.full(systems, 2.0), np.full(machines, MACHINE)]
+            [[0.25], np.ones(len(over_all)), np.full(systems, 2.0), np.full(machine_columns, MACHINE_PRECISION)]
         ),
     )
 
@@ -64,15 +66,15 @@ def _grade_features(grade: np.ndarray) -> np.ndarray:
     For each grade but the least, whether the machine gave this grade or a higher one; 0, the mean, for a pair
     without a grade. Where only some pairs have a grade, also whether a pair has none.
     """
-    given = ~np.isnan(grade)
-    grades = np.unique(grade[given])
+    has_grade = ~np.isnan(grade)
+    grades = np.unique(grade[has_grade])
     if len(grades) > MOST_GRADES:
-        grades = np.unique(np.quantile(grade[given], np.arange(MOST_GRADES) / MOST_GRADES, method="lower"))
+        grades = np.unique(np.quantile(grade[has_grade], np.arange(MOST_GRADES) / MOST_GRADES, method="lower"))
     columns = np.zeros((len(grade), max(len(grades) - 1, 0)))
-    if columns.shape[1]:
-        columns[given] = _standardised(grade[given, np.newaxis] >= grades[1:])
-    if not given.all() and given.any():
-        columns = np.column_stack([columns, _standardised(~given[:, np.newaxis])])
+    if len(grades) > 1:
+        columns[has_grade] = _standardised(grade[has_grade, np.newaxis] >= grades[1:])
+    if not has_grade.all() and has_grade.any():
+        columns = np.column_stack([columns, _standardised(~has_grade[:, np.newaxis])])
     return columns
 
 

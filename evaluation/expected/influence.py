@@ -14,7 +14,7 @@ import numpy as np
 from .pool import Pool, pieces
 
 # Seven equally likely values that stand for the standard normal distribution.
-NODES = np.array([-1.4652, -0.7916, -0.3661, 0.0, 0.3661, 0.7916, 1.4652])
+NORMAL_NODES = np.array([-1.4652, -0.7916, -0.3661, 0.0, 0.3661, 0.7916, 1.4652])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Expectation:
     influence: np.ndarray  # float64[steps, pairs, systems], change of the mean if the pair takes the step
 
     def realised_changes(self, rows: np.ndarray, level: np.ndarray, chances: np.ndarray) -> np.ndarray:
-        """The changes of the means by each judgment, against these chances: float64[rows, systems]."""
+        """How much each judgment changed the means of systems, against these chances: float64[rows, systems]."""
         surprise = self.pool.steps_taken(level[rows]) - chances[rows]
         return np.einsum("lrs,rl->rs", self.influence[:, rows], surprise)
 
@@ -43,15 +43,15 @@ class Expectation:
         return total
 
     def squared_changes(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """The expected squared change by each pair, E|factor' h|² with h its change of the means: float64[rows].
+        """The expected squared change by the judgment of each pair: float64[rows].
 
-        factor: float64[systems, any].
+        It is E|factor' h|², where h is the change of the means of the systems. factor: float64[systems, any].
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
-            along = self.influence[:, rows[part]] @ factor
+            change = self.influence[:, rows[part]] @ factor
             for low, high, joint in _step_covariances(chances[rows[part]]):
-                square = joint * np.einsum("nr,nr->n", along[low], along[high])
+                square = joint * np.einsum("nr,nr->n", change[low], change[high])
                 total[part] += square if low == high else 2 * square
         return total
 
@@ -63,7 +63,7 @@ def _step_covariances(chances: np.ndarray) -> Iterator[tuple[int, int, np.ndarra
 
 
 def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: np.ndarray) -> Expectation:
-    """The expectation by judgments, and by chances where there are none.
+    """The expected nDCG and its influences: by the judgments, and by the chances of pairs without one.
 
     level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], of the unjudged pairs; effect_variance:
     float64[queries], the variance of the effect that the pairs of a query share.
@@ -74,7 +74,7 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     variance = pool.by_query(np.where(judged, 0.0, chances * (1 - chances)))
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
     # How many documents of each query take each step, at the nodes of their distribution: [queries, steps, nodes].
-    counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NODES
+    counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
     counts = np.maximum(counts, least[..., np.newaxis])
 
     discounts_above, one_more = _sum_of_first(pool, counts)
@@ -83,13 +83,24 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     worst = pool.greatest_worst - (discounts_below * pool.step_gain_below).sum(axis=1)
     # Where hardly anything relevant is known, the span is at least half the gain of one document of the top level.
     span = np.maximum(ideal - worst, 0.5 * (pool.gains[-1] - min(pool.gains[0], 0.0)))
-    gained = pool.by_query((pool.gains[0] + taken @ pool.step_gain)[:, np.newaxis] * pool.discount)
-    value = np.clip((gained - worst[:, np.newaxis]) / span[:, np.newaxis], 0, 1)
+    expected_gain = pool.gains[0] + taken @ pool.step_gain
+    dcg = pool.by_query(expected_gain[:, np.newaxis] * pool.discount)
+    value = np.clip((dcg - worst[:, np.newaxis]) / span[:, np.newaxis], 0, 1)
 
     # A query that is fully judged and has nothing to find counts in no mean.
     counting = (ideal > worst) | (pool.by_query((level < 0).astype(int)) > 0)
     weight = np.ones(pool.queries) if pool.weight is None else pool.weight
     share = weight / ((weight[counting].sum() or 1) * span)
+    return Expectation(pool, value, share, _influence(pool, value, share, one_more, one_less))
+
+
+def _influence(
+    pool: Pool, value: np.ndarray, share: np.ndarray, one_more: np.ndarray, one_less: np.ndarray
+) -> np.ndarray:
+    """The influence of `Expectation`: what a step adds to the DCG, less what it adds to the extreme lists.
+
+    one_more, one_less: float64[queries, steps], the discounts that the step adds to each.
+    """
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):
         lost = value * (pool.step_gain_above[step] * one_more[:, step])[:, np.newaxis]
@@ -98,7 +109,7 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
             query = pool.query[part]
             influence[step, part] = pool.step_gain[step] * pool.discount[part] - lost[query]
             influence[step, part] *= share[query, np.newaxis]
-    return Expectation(pool, value, share, influence)
+    return influence
 
 
 def _sum_of_first(pool: Pool, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

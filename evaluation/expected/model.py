@@ -12,15 +12,15 @@ import numpy as np
 
 from .pool import Pool, pieces
 
-NEWTON = 12  # Newton steps, at most
-ENOUGH = 1e-4  # convergence: a whole step that raises the log posterior by less is the last
-PARTS = 0.5 ** np.arange(14)  # shares of a Newton step that backtracking tries in turn
-ROUNDING = 1e-9  # a smaller fall of the log posterior is a rounding error
-VARIANCE = 1.0  # prior variance of the effects of queries
-QUERIES = 10.0  # weight of that prior, in queries
-LEAST, MOST = 0.02, 9.0  # bounds of that variance
-BOUND = 35.0  # log odds are clipped at this size
-CERTAIN = 1e-4  # chances are clipped to this distance from 0 and 1
+MOST_NEWTON_STEPS = 12
+SMALLEST_GAIN = 1e-4  # a whole step that changes the log posterior by less is the last: it has converged
+STEP_SHARES = 0.5 ** np.arange(14)  # backtracking takes the whole Newton step, else a half of it, a quarter, ...
+LARGEST_ROUNDING_ERROR = 1e-9  # of the log posterior: a fall by no more counts as level
+PRIOR_VARIANCE = 1.0  # of the effects of queries
+PRIOR_QUERIES = 10.0  # the weight of PRIOR_VARIANCE, in queries
+LEAST_VARIANCE, MOST_VARIANCE = 0.02, 9.0  # of the effects of queries
+LARGEST_ODDS = 35.0  # log odds are clipped at this size
+LEAST_CHANCE = 1e-4  # chances are clipped to this distance from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,46 +58,59 @@ class Model:
 
         left_out: predict each judged pair as if it were unjudged (leave-one-out, by one step of Newton's method).
         """
-        chances, so_far = np.empty((self.pool.pairs, self.pool.steps)), np.ones(self.pool.pairs)
-        for place, (odds, variance) in enumerate(self._predicted):
+        chances = np.empty((self.pool.pairs, self.pool.steps))
+        so_far = np.ones(self.pool.pairs)
+        for step, (odds, variance) in enumerate(self._predicted):
             if left_out:
-                odds, variance = odds.copy(), variance.copy()
-                rows = np.flatnonzero(self.level >= place)
-                p = logistic(odds[rows])
-                left = np.maximum(1 - p * (1 - p) * variance[rows], 0.05)
-                odds[rows] -= variance[rows] * ((self.level[rows] > place) - p) / left
-                variance[rows] /= left
-            p = logistic(odds / np.sqrt(1 + np.pi * variance / 8))
-            so_far = so_far * np.clip(p, CERTAIN, 1 - CERTAIN)
-            chances[:, place] = so_far
+                odds, variance = self._without_themselves(step, odds, variance)
+            chance = logistic(odds / np.sqrt(1 + np.pi * variance / 8))  # the mean over normal log odds, nearly
+            so_far = so_far * np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE)
+            chances[:, step] = so_far
         return chances
+
+    def _without_themselves(
+        self, step: int, odds: np.ndarray, variance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of a step's log odds, float64[pairs] each, without the judgment of the pair itself."""
+        odds, variance = odds.copy(), variance.copy()
+        rows = np.flatnonzero(self.level >= step)
+        chance = logistic(odds[rows])
+        left = np.maximum(1 - chance * (1 - chance) * variance[rows], 0.05)
+        odds[rows] -= variance[rows] * ((self.level[rows] > step) - chance) / left
+        variance[rows] /= left
+        return odds, variance
 
     @cached_property
     def _predicted(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """By step, the mean and the variance of the log odds of every pair, float64[pairs] each."""
-        values, query, predicted = self.pool.features.values, self.pool.query, []
+        values = self.pool.features.values
+        query = self.pool.query
+        predicted = []
         for step in self.steps:
-            odds, variance = values @ step.fixed + step.effect[query], step.conditional[query]
+            odds = values @ step.fixed + step.effect[query]
+            variance = step.conditional[query]
             for part in pieces(self.pool.pairs):
-                moved = values[part] - step.slope[query[part]]
-                variance[part] += np.einsum("nf,nf->n", moved @ step.covariance, moved)
+                # What the log odds change by with the coefficients: effects of queries move against them.
+                gradient = values[part] - step.slope[query[part]]
+                variance[part] += np.einsum("nf,nf->n", gradient @ step.covariance, gradient)
             predicted.append((odds, variance))
         return predicted
 
     def draw(self, rows: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
-        """Levels of the pairs `rows`, drawn from the posterior: int8[rows, draws]."""
+        """Levels of the pairs `rows`, drawn from the posterior: int8[rows, draws]. A level counts steps taken."""
         level = np.zeros((len(rows), draws), np.int8)
-        took_all = np.ones((len(rows), draws), bool)  # steps so far
+        took_all = np.ones((len(rows), draws), bool)  # whether the pair took all steps so far
         for step in self.steps:
             # Rounding must not make the covariance indefinite.
             root = np.linalg.cholesky(step.covariance + 1e-12 * np.eye(len(step.covariance)))
-            # Coefficients move, and the effects of queries with them: see `Step`.
-            moved = root @ generator.standard_normal((len(root), draws))
-            effect = step.effect[:, np.newaxis] - step.slope @ moved
+            deviation = root @ generator.standard_normal((len(root), draws))
+            coefficients = step.fixed[:, np.newaxis] + deviation
+            # The effects of queries move with the coefficients: see `Step`.
+            effect = step.effect[:, np.newaxis] - step.slope @ deviation
             effect += np.sqrt(step.conditional)[:, np.newaxis] * generator.standard_normal(effect.shape)
-            coefficients = step.fixed[:, np.newaxis] + moved
             for part in pieces(len(rows)):
-                odds = self.pool.features.values[rows[part]] @ coefficients + effect[self.pool.query[rows[part]]]
+                pairs = rows[part]
+                odds = self.pool.features.values[pairs] @ coefficients + effect[self.pool.query[pairs]]
                 chances = logistic(odds.astype(np.float32))
                 took_all[part] &= generator.random(odds.shape, dtype=np.float32) < chances
             level += took_all
@@ -113,15 +126,15 @@ def fit(pool: Pool, level: np.ndarray, rounds: int = 2, start: Model | None = No
     steps = []
     for place in range(pool.steps):
         task = _task(pool, level, place)
-        begin = start.steps[place] if start else None
-        fixed = begin.fixed if begin else task.mean
-        effect = begin.effect if begin else np.zeros(pool.queries)
-        variance = begin.variance if begin else VARIANCE
+        fixed, effect, variance = task.mean, np.zeros(pool.queries), PRIOR_VARIANCE
+        if start:
+            earlier = start.steps[place]
+            fixed, effect, variance = earlier.fixed, earlier.effect, earlier.variance
         for _ in range(rounds):
             step = newton(task, fixed, effect, variance)
             fixed, effect = step.fixed, step.effect
-            total = (effect**2 + step.effect_variance).sum() + QUERIES * VARIANCE
-            variance = float(np.clip(total / (pool.queries + QUERIES), LEAST, MOST))
+            total = (effect**2 + step.effect_variance).sum() + PRIOR_QUERIES * PRIOR_VARIANCE
+            variance = float(np.clip(total / (pool.queries + PRIOR_QUERIES), LEAST_VARIANCE, MOST_VARIANCE))
         steps.append(replace(step, variance=variance))
     return Model(pool, level, tuple(steps))
 
@@ -143,9 +156,9 @@ class Task:
     def log_posterior(self, fixed: np.ndarray, effect: np.ndarray, variance: float) -> float:
         """The log posterior of these coefficients and effects, up to a constant."""
         odds = self.odds(fixed, effect)
-        likelihood = (self.taken * odds - np.logaddexp(0, odds)).sum()
-        prior = (self.precision * (fixed - self.mean) ** 2).sum() + (effect**2).sum() / variance
-        return float(likelihood - prior / 2)
+        log_likelihood = (self.taken * odds - np.logaddexp(0, odds)).sum()
+        squares = (self.precision * (fixed - self.mean) ** 2).sum() + (effect**2).sum() / variance  # of the prior
+        return float(log_likelihood - squares / 2)
 
     def by_query(self, values: np.ndarray) -> np.ndarray:
         """The sums over the rows of each query; 0 for a query without rows."""
@@ -154,7 +167,8 @@ class Task:
 
 
 def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
-    rows, prior = np.flatnonzero(level >= place), pool.features
+    rows = np.flatnonzero(level >= place)
+    prior = pool.features
     mean = prior.mean.copy()
     if place:  # about half of the documents that reach a higher step take it, and ranks predict it less well
         mean *= 0.5
@@ -165,32 +179,41 @@ def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
     return Task(prior.values[rows], query, taken, first, mean, prior.precision)
 
 
-def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float, backtracking: bool = True) -> Step:
-    """The mode of the log posterior by Newton's method, with the curvature at the start of the last step.
+def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -> Step:
+    """The posterior of one step of levels: the mode of the log posterior by Newton's method, and the covariances.
 
-    Without `backtracking` the steps may overshoot further and further, and diverge.
+    fixed, effect: the coefficients, float64[features], and the effects of queries, float64[queries], at the start.
+    A whole step may lead too far, so that the next ones diverge: the first of STEP_SHARES that does not lead
+    downwards is taken. The covariances are those at the start of the last step.
     """
-    height = task.log_posterior(fixed, effect, variance)
-    for _ in range(NEWTON):
-        here = _curvature(task, fixed, effect, variance)
-        by_fixed, by_effect = _newton_step(task, fixed, effect, here)
-        for part in PARTS if backtracking else PARTS[:1]:
-            there = fixed + part * by_fixed, effect + part * by_effect
-            reached = task.log_posterior(*there, variance)
-            if reached >= height - ROUNDING or not backtracking:
+    log_posterior = task.log_posterior(fixed, effect, variance)
+    for _ in range(MOST_NEWTON_STEPS):
+        approximation = _normal_approximation(task, fixed, effect, variance)
+        fixed_change, effect_change = _newton_step(task, fixed, effect, approximation)
+        for share in STEP_SHARES:
+            next_fixed = fixed + share * fixed_change
+            next_effect = effect + share * effect_change
+            next_log_posterior = task.log_posterior(next_fixed, next_effect, variance)
+            if next_log_posterior >= log_posterior - LARGEST_ROUNDING_ERROR:
                 break
         else:
-            break  # no part of the step leads upwards
-        gained, height, (fixed, effect) = reached - height, reached, there
-        if abs(gained) < ENOUGH and part == PARTS[0]:
+            break  # every share of the step leads downwards
+        gained = next_log_posterior - log_posterior
+        log_posterior = next_log_posterior
+        fixed, effect = next_fixed, next_effect
+        # A small share of a step gains little even far from the mode, so only a whole step shows convergence.
+        if abs(gained) < SMALLEST_GAIN and share == STEP_SHARES[0]:
             break
-    return Step(fixed, effect, variance, here.covariance, here.slope, here.conditional)
+    return replace(approximation, fixed=fixed, effect=effect)
 
 
-def _curvature(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -> Step:
-    """The normal approximation with the curvature at this point. Effects are eliminated by a Schur complement."""
-    p = logistic(task.odds(fixed, effect))
-    weighted = np.maximum(p * (1 - p), 1e-6)[:, np.newaxis] * task.values
+def _normal_approximation(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -> Step:
+    """The normal approximation of the posterior at this point, with the inverse curvature as covariance.
+
+    The effects of queries, which are many, are eliminated from the curvature by a Schur complement.
+    """
+    chance = logistic(task.odds(fixed, effect))
+    weighted = np.maximum(chance * (1 - chance), 1e-6)[:, np.newaxis] * task.values
     # The intercept is 1, so that its column of `weighted` is the weight itself.
     conditional = 1 / (task.by_query(weighted[:, 0]) + 1 / variance)
     cross = task.by_query(weighted)
@@ -199,15 +222,17 @@ def _curvature(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: floa
     return Step(fixed, effect, variance, np.linalg.inv(curvature), slope, conditional)
 
 
-def _newton_step(task: Task, fixed: np.ndarray, effect: np.ndarray, here: Step) -> tuple[np.ndarray, np.ndarray]:
-    """The changes of the coefficients and of the effects by one Newton step."""
+def _newton_step(
+    task: Task, fixed: np.ndarray, effect: np.ndarray, approximation: Step
+) -> tuple[np.ndarray, np.ndarray]:
+    """The changes by one Newton step: of the coefficients, float64[features], and effects, float64[queries]."""
     residual = task.taken - logistic(task.odds(fixed, effect))
     by_fixed = task.values.T @ residual - task.precision * (fixed - task.mean)
-    by_effect = task.by_query(residual) - effect / here.variance
-    move = here.covariance @ (by_fixed - here.slope.T @ by_effect)
-    return move, here.conditional * by_effect - here.slope @ move
+    by_effect = task.by_query(residual) - effect / approximation.variance
+    change = approximation.covariance @ (by_fixed - approximation.slope.T @ by_effect)
+    return change, approximation.conditional * by_effect - approximation.slope @ change
 
 
 def logistic(odds: np.ndarray) -> np.ndarray:
     """The logistic function: the chance with these log odds."""
-    return 1.0 / (1.0 + np.exp(-np.clip(odds, -BOUND, BOUND)))
+    return 1.0 / (1.0 + np.exp(-np.clip(odds, -LARGEST_ODDS, LARGEST_ODDS)))

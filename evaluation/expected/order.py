@@ -2,24 +2,27 @@
 
 import numpy as np
 
-from ..significance.draws import ORDERS, SEED
+from ..significance.draws import ORDER_DRAWS, SEED
 
-APART = 0.02  # smaller differences do not matter
-WRONG = 0.1  # the order is settled at this chance of a wrong order, or less
+LEAST_DIFFERENCE = 0.02  # of two means: in a smaller one the order does not matter
+MOST_CHANCE_OF_WRONG = 0.1  # an order is settled where the chance that it is wrong is no larger
 
 
 def settled(
-    mean: np.ndarray, covariance: np.ndarray, apart: float = APART, draws: int = ORDERS, seed: int = SEED
+    mean: np.ndarray, covariance: np.ndarray, draws: int = ORDER_DRAWS, seed: int = SEED
 ) -> tuple[float, np.ndarray]:
-    """The chance that two systems at least `apart` are in the wrong order, and the chances to be the best.
+    """The chance of a wrong order, and the chance of each system to be the best, float64[systems].
 
-    mean: float64[systems]; covariance: float64[systems, systems]. The chances to be the best: float64[systems].
+    An order is wrong where two systems swap whose means are LEAST_DIFFERENCE or more apart. mean:
+    float64[systems]; covariance: float64[systems, systems].
     """
     systems = len(mean)
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))
+    root = vectors * np.sqrt(np.maximum(values, 0))  # a root of the covariance
     drawn = mean + np.random.default_rng(seed).standard_normal((draws, systems)) @ root.T
     first, second = np.triu_indices(systems, 1)
     difference = drawn[:, first] - drawn[:, second]
-    wrong = (np.sign(difference) != np.sign(mean[first] - mean[second])) & (np.abs(difference) >= apart)
-    return float(wrong.any(axis=1).mean()), np.bincount(drawn.argmax(axis=1), minlength=systems) / draws
+    swapped = np.sign(difference) != np.sign(mean[first] - mean[second])
+    wrong = swapped & (np.abs(difference) >= LEAST_DIFFERENCE)
+    best = np.bincount(drawn.argmax(axis=1), minlength=systems) / draws
+    return float(wrong.any(axis=1).mean()), best

@@ -23,12 +23,12 @@ from .features import DEPTH, Features, features
 from .scope import levels_of, refuse
 
 UNJUDGED = -1  # instead of a level
-PIECE = 2_048  # pairs at a time, so that intermediate arrays stay in the processor's cache
+PAIRS_AT_ONCE = 2_048  # so few that intermediate arrays stay in the processor's cache
 
 
 def pieces(pairs: int) -> Iterator[slice]:
-    """Slices of PIECE pairs that cover `pairs` pairs."""
-    yield from (slice(low, low + PIECE) for low in range(0, pairs, PIECE))
+    """Slices of PAIRS_AT_ONCE pairs that cover `pairs` pairs."""
+    yield from (slice(low, low + PAIRS_AT_ONCE) for low in range(0, pairs, PAIRS_AT_ONCE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +84,16 @@ class Pool:
         return features(self.rank, self.cutoff, self.depth, self.machine)
 
     def with_machines(self, *machines: Judgments) -> "Pool":
-        """The pool with the grades of these machines as features of the model. They are no judgments.
+        """The pool with the grades of these machines as features of the model, which do not count as judgments.
 
-        The queries and documents of each have the numbers with which the pool was made. Grades of pairs outside
-        the pool are ignored.
+        Queries and documents of `machines` are numbered as those of the judgments and rankings of which the pool
+        was made: see `number`. Grades of pairs outside the pool are ignored.
         """
-        key = pair_key(self.number[self.query], self.document)
-        order, machine = np.argsort(key), np.full((self.pairs, len(machines)), np.nan)
-        in_order = key[order]
+        key = pair_key(self.number[self.query], self.document)  # of each pair of the pool
+        machine = np.full((self.pairs, len(machines)), np.nan)
         for column, graded in enumerate(machines):
-            place = np.minimum(np.searchsorted(in_order, graded.key), self.pairs - 1)
-            inside = in_order[place] == graded.key
-            machine[order[place[inside]], column] = graded.grade[inside]
+            _, pair, row = np.intersect1d(key, graded.key, assume_unique=True, return_indices=True)
+            machine[pair, column] = graded.grade[row]
         return replace(self, machine=machine)
 
     @cached_property

@@ -15,12 +15,14 @@ from .influence import Expectation, expect
 from .model import fit
 from .pool import UNJUDGED, Pool
 
-GREEDY = 1 / 3  # share of a round; a half is better where the model is right, and covers less where it is wrong
-AT_RANDOM = 3  # random batches, at least: with fewer the threshold is often tiny, and weights are huge
-BY_SCORE, IN_TOP, ELSEWHERE = 0.6, 0.3, 0.1  # shares of the rates: by root of the score, in a top k, in no top k
-OPEN = 0.02  # least weight of a pair of systems, however far apart
-LEVELS = 0.25  # weight of each system's mean, against that of the differences
-FLOOR = 0.004  # least standard deviation of a difference in the weights of pairs of systems
+# The greedy share of a round. A half is better where the model is right, and covers less where it is wrong.
+GREEDY_SHARE = 1 / 3
+FEWEST_RANDOM_BATCHES = 3  # in a round: with fewer the threshold is often tiny, and weights are huge
+# The parts of all rates: by the root of the score; equal for pairs in a top k; equal for pairs in no top k.
+SHARE_BY_SCORE, SHARE_IN_TOP, SHARE_ELSEWHERE = 0.6, 0.3, 0.1
+LEAST_PAIR_WEIGHT = 0.02  # least weight of a pair of systems, however far apart
+WEIGHT_OF_MEANS = 0.25  # weight of each system's mean, against that of the differences
+LEAST_DEVIATION = 0.004  # least standard deviation of a difference in the weights of pairs of systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,13 @@ class Round:
     def chance(self, units: int | None = None) -> np.ndarray:
         """The inclusion probability of each pair in the sample of the first `units` (None: all), float64[m]."""
         last = len(self.rate) if units is None else units
-        here = self.unit[: np.searchsorted(self.unit, last)]
-        return -np.expm1(-self.rate[here] * self.keys[last]) * self.within[: len(here)]
+        unit = self.unit[: np.searchsorted(self.unit, last)]
+        return -np.expm1(-self.rate[unit] * self.keys[last]) * self.within[: len(unit)]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """All its pairs, rows of the pool: greedy ones first, int64[g + m]."""
+        return np.concatenate([self.greedy, self.drawn])
 
     @property
     def equal(self) -> bool:
@@ -47,22 +54,25 @@ class Round:
         return bool(len(self.rate)) and bool((self.rate == 1).all() and (self.within == 1).all())
 
 
-def judged_outside(row: int) -> Round:
-    """A judgment outside all rounds, as a round: certain, without evidence on other documents."""
-    none = np.zeros(0)
-    return Round(np.array([row]), none.astype(int), none.astype(int), none, none, np.zeros(1), 0.0)
-
-
 def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random.Generator) -> Round:
-    """A round of `size` of these rows from the top of the lists: certain, without evidence on other documents.
+    """A round of the `size` rows that rank highest: all certain, so that they say nothing about other documents.
 
-    rank: int64[rows, systems]. Rows are in the order of their best rank; of equal ones, the row that more systems
-    have at that rank comes first, and equal rows are in random order.
+    rows: of the pool; rank: int64[rows, systems]. Rows are in the order of their best rank; of equal ones, the row
+    that more systems have at that rank comes first, and equal rows are in random order.
     """
     best = rank.min(axis=1)
-    order = np.lexsort((generator.random(len(rows)), -(rank == best[:, np.newaxis]).sum(axis=1), best))
-    none = np.zeros(0)
-    return Round(rows[order[:size]], none.astype(int), none.astype(int), none, none, np.array([np.inf]), 0.0)
+    systems = (rank == best[:, np.newaxis]).sum(axis=1)
+    order = np.lexsort((generator.random(len(rows)), -systems, best))
+    no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
+    return Round(
+        greedy=rows[order[:size]],
+        drawn=no_rows,
+        unit=no_rows,
+        within=no_numbers,
+        rate=no_numbers,
+        keys=np.array([np.inf]),
+        precision=0.0,
+    )
 
 
 def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Generator) -> Round:
@@ -71,14 +81,20 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     score: the score of every row, the same in all rounds whatever was judged. Every judgment of such rounds then
     has the weight pairs of the pool / pairs drawn.
     """
-    size, none = min(size, len(rows)), np.zeros(0, int)
+    size = min(size, len(rows))
     # These keys give exactly the chance of a sample without replacement, n / rows.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
-    drawn, unit, ones = generator.permutation(rows)[:size], np.arange(size), np.ones(size)
-    precision = _precision(np.full(len(rows), score), chance)
-    return Round(none, drawn, unit, within=ones, rate=ones, keys=keys, precision=precision)
+    return Round(
+        greedy=np.zeros(0, int),
+        drawn=generator.permutation(rows)[:size],
+        unit=np.arange(size),
+        within=np.ones(size),
+        rate=np.ones(size),
+        keys=keys,
+        precision=_precision(np.full(len(rows), score), chance),
+    )
 
 
 def mean_score(pool: Pool) -> float:
@@ -86,39 +102,39 @@ def mean_score(pool: Pool) -> float:
     level = np.full(pool.pairs, UNJUDGED)
     model = fit(pool, level)
     chances = model.chances()
-    return float(
-        scores(expect(pool, level, chances, model.effect_variance), chances, np.arange(pool.pairs)).mean()
-    )
+    expectation = expect(pool, level, chances, model.effect_variance)
+    return float(scores(expectation, chances, np.arange(pool.pairs)).mean())
 
 
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """The factor R of the loss E|R'error|² of the means that judgments are to reduce: float64[systems, systems].
+    """The factor R of the loss E|R'error|² that judgments are to reduce: float64[systems, systems].
 
-    mean: float64[systems]; spread: float64[systems, systems], standard deviations of the differences. A pair of
-    systems weighs more, the less sure it is which of them is better.
+    `error` is that of the means of systems. The loss sums its squares, and its squared differences between two
+    systems, which weigh more, the less sure it is which of them is better. mean: float64[systems]; spread:
+    float64[systems, systems], standard deviations of the differences.
     """
     systems = len(mean)
-    apart = (mean[:, np.newaxis] - mean) / spread
-    weight = np.exp(-0.5 * np.minimum(apart**2, 18)) + OPEN
+    standardised = (mean[:, np.newaxis] - mean) / spread
+    weight = np.exp(-0.5 * np.minimum(standardised**2, 18)) + LEAST_PAIR_WEIGHT  # of each two systems
     np.fill_diagonal(weight, 0)
     if systems > 1:
         weight *= systems * (systems - 1) / weight.sum()
+    # error' laplacian error is the weighted sum of squared differences, over the number of systems.
     laplacian = (np.diag(weight.sum(axis=1)) - weight) / systems
-    values, vectors = np.linalg.eigh(laplacian + LEVELS * np.eye(systems))
+    values, vectors = np.linalg.eigh(laplacian + WEIGHT_OF_MEANS * np.eye(systems))
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
-def scores(
-    expectation: Expectation, chances: np.ndarray, unjudged: np.ndarray, calibration: float = 1.0
-) -> np.ndarray:
+def scores(expectation: Expectation, chances: np.ndarray, unjudged: np.ndarray) -> np.ndarray:
     """The score of each unjudged pair: the loss that its judgment is expected to remove, float64[unjudged].
 
-    unjudged: rows of the pool; calibration: observed over expected squared changes so far. See `objective`.
+    unjudged: rows of the pool. See `objective`.
     """
-    covariance = calibration * expectation.covariance(unjudged, chances)
+    covariance = expectation.covariance(unjudged, chances)
     variance = np.diag(covariance)
-    spread = variance[:, np.newaxis] + variance - 2 * covariance
-    factor = objective(expectation.value.mean(axis=0), np.sqrt(np.maximum(spread, 0) + FLOOR**2))
+    of_differences = variance[:, np.newaxis] + variance - 2 * covariance
+    spread = np.sqrt(np.maximum(of_differences, 0) + LEAST_DEVIATION**2)
+    factor = objective(expectation.value.mean(axis=0), spread)
     return np.maximum(expectation.squared_changes(unjudged, chances, factor), 0)
 
 
@@ -130,8 +146,8 @@ def rates(score: np.ndarray, top: np.ndarray) -> np.ndarray:
     system has the pair above the cutoff.
     """
     root = np.sqrt(np.maximum(score, 1e-30))
-    to_top, elsewhere = IN_TOP / max(top.sum(), 1), ELSEWHERE / max((~top).sum(), 1)
-    return BY_SCORE * root / root.sum() + np.where(top, to_top, elsewhere) + 1e-12
+    to_top, elsewhere = SHARE_IN_TOP / max(top.sum(), 1), SHARE_ELSEWHERE / max((~top).sum(), 1)
+    return SHARE_BY_SCORE * root / root.sum() + np.where(top, to_top, elsewhere) + 1e-12
 
 
 def draw_round(
@@ -142,15 +158,22 @@ def draw_round(
     score, rate: float64[rows].
     """
     size = min(size, len(rows))
-    number_greedy = round(GREEDY * size) if size < len(rows) else 0
+    number_greedy = round(GREEDY_SHARE * size) if size < len(rows) else 0
     greedy = np.argsort(-score)[:number_greedy]
     rest = np.delete(np.arange(len(rows)), greedy)
-    size -= number_greedy
-    chosen, keys = _bottom(rate[rest], size, generator)
+    number_drawn = size - number_greedy
+    chosen, keys = _bottom(rate[rest], number_drawn, generator)
     drawn = rest[chosen]
-    chance = -np.expm1(-rate[rest] * size / rate[rest].sum())
-    unit, within = np.arange(len(drawn)), np.ones(len(drawn))  # each document is a unit of its own
-    return Round(rows[greedy], rows[drawn], unit, within, rate[drawn], keys, _precision(score[rest], chance))
+    chance = -np.expm1(-rate[rest] * number_drawn / rate[rest].sum())  # nearly that of each, before keys are known
+    return Round(
+        greedy=rows[greedy],
+        drawn=rows[drawn],
+        unit=np.arange(len(drawn)),  # each document is a unit of its own
+        within=np.ones(len(drawn)),
+        rate=rate[drawn],
+        keys=keys,
+        precision=_precision(score[rest], chance),
+    )
 
 
 def draw_batches(
@@ -173,28 +196,27 @@ def draw_batches(
         return draw_round(rows, score, rate, len(rows), generator)
     place = np.unique(query, return_inverse=True)[1]
     batches = min(batches, int(place[-1]) + 1)
-    greedy = max(min(round(GREEDY * batches), batches - AT_RANDOM), 0)
+    greedy = max(min(round(GREEDY_SHARE * batches), batches - FEWEST_RANDOM_BATCHES), 0)
     certain = _best_batches(place, score, greedy, batch)
     rest = np.delete(np.arange(len(rows)), certain)
     left, place = np.unique(place[rest], return_inverse=True)
     score, rate = score[rest], rate[rest]
-    of_query = np.bincount(place, rate)
-    chosen, keys = _bottom(of_query, min(batches - greedy, len(left)), generator)
-    parts, within = [], []
-    for each in chosen:
-        low, high = np.searchsorted(place, [each, each + 1])
-        among, inner = _bottom(rate[low:high], min(batch, high - low), generator)
-        parts.append(low + among)
-        within.append(-np.expm1(-rate[low + among] * inner[-1]))
-    drawn = np.concatenate(parts)
+    rate_of_query = np.bincount(place, rate)
+    chosen, keys = _bottom(rate_of_query, min(batches - greedy, len(left)), generator)
+    units, within = [], []  # of each chosen query: the places of its drawn documents in `rest`, and their chances
+    for number in chosen:
+        low, high = np.searchsorted(place, [number, number + 1])
+        documents, inner_keys = _bottom(rate[low:high], min(batch, high - low), generator)
+        units.append(low + documents)
+        within.append(-np.expm1(-rate[units[-1]] * inner_keys[-1]))
     return Round(
-        rows[certain],
-        rows[rest[drawn]],
-        np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        np.concatenate(within),
-        of_query[chosen],
-        keys,
-        _precision(score, _approximate_chances(place, rate, of_query, len(chosen), batch)),
+        greedy=rows[certain],
+        drawn=rows[rest[np.concatenate(units)]],
+        unit=np.repeat(np.arange(len(units)), [len(unit) for unit in units]),
+        within=np.concatenate(within),
+        rate=rate_of_query[chosen],
+        keys=keys,
+        precision=_precision(score, _approximate_chances(place, rate, rate_of_query, len(chosen), batch)),
     )
 
 
@@ -211,11 +233,15 @@ def _best_batches(place: np.ndarray, score: np.ndarray, batches: int, batch: int
 
 
 def _approximate_chances(
-    place: np.ndarray, rate: np.ndarray, of_query: np.ndarray, batches: int, batch: int
+    place: np.ndarray, rate: np.ndarray, rate_of_query: np.ndarray, batches: int, batch: int
 ) -> np.ndarray:
-    """The approximate chance of each document to be drawn, before the keys are known: float64[rows]."""
-    of_unit = -np.expm1(-of_query * batches / of_query.sum())
-    return np.maximum(of_unit[place] * -np.expm1(-rate * batch / of_query[place]), 1e-9)
+    """The approximate chance of each document to be drawn, before the keys are known: float64[rows].
+
+    It is the chance of its query times that of the document within its query. place: int64[rows], the query of
+    each.
+    """
+    chance_of_query = -np.expm1(-rate_of_query * batches / rate_of_query.sum())
+    return np.maximum(chance_of_query[place] * -np.expm1(-rate * batch / rate_of_query[place]), 1e-9)
 
 
 def _bottom(rate: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

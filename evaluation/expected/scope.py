@@ -53,10 +53,10 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
     levels, and for more than MOST_LEVELS without a scale.
     """
     options = effective(measure, options)
-    every = np.unique(np.concatenate([np.asarray(grades, np.float64), judged]))
-    levels = np.unique(gain(every, options))
-    if len(levels) > MOST_LEVELS and len(grades):
-        levels = _spread(np.unique(gain(np.asarray(grades, np.float64), options)))
+    scale = np.asarray(grades, np.float64)
+    levels = np.unique(gain(np.unique(np.concatenate([scale, judged])), options))
+    if len(levels) > MOST_LEVELS and len(scale):
+        levels = _spread(np.unique(gain(scale, options)))
     if len(levels) < 2:
         only = f"all have the gain {decimal_text(levels[0])}" if len(levels) else "there is none"
         raise ValueError(f"expected values need grades with at least two different gains; {only}.")

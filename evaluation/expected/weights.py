@@ -7,7 +7,7 @@ with similar scores.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,6 @@ class Design:
 
     rows: np.ndarray  # int64[judged], rows of the pool, ascending
     weight: np.ndarray  # float64[judged], with expectation 1
-    variance: np.ndarray  # float64[judged], sampling variance for a squared change of 1
     evidence: float  # total precision of the rounds; 0: none has evidence on other documents
     equal: bool = False  # whether a round drew with equal chances, which finds few relevant documents
 
@@ -43,45 +42,45 @@ def design(
     to its first unit with a pair that is neither judged nor skipped. Judgments of later units count as known with
     certainty.
     """
-    number_of, chance = np.full(len(judged), -1), np.ones(len(judged))
+    known = np.zeros(len(judged), int) if known is None else known
+    round_of = np.full(len(judged), -1)  # the number of the round in which each pair was judged, -1 = in none
+    chance = np.ones(len(judged))  # to be drawn in that round
     precision = np.zeros(len(rounds))
-    for number, each in enumerate(rounds):
-        done = judged[each.drawn] | skipped[each.drawn]
-        # argmin: the first pair that is not done; the units before its own are complete.
-        complete_units = len(each.rate) if done.all() else int(each.unit[np.argmin(done)])
-        rows = np.concatenate([each.greedy, each.drawn])
-        number_of[rows[judged[rows]]] = number
-        of_complete = each.chance(complete_units)
-        chance[each.drawn[: len(of_complete)]] = of_complete
+    for number, round_ in enumerate(rounds):
+        done = judged[round_.drawn] | skipped[round_.drawn]
+        # argmin finds the first pair that is not done. The units before its unit are complete.
+        complete_units = len(round_.rate) if done.all() else int(round_.unit[np.argmin(done)])
+        judged_rows = round_.rows[judged[round_.rows]]
+        round_of[judged_rows] = number
+        of_complete = round_.chance(complete_units)  # of the first drawn pairs, those of complete units
+        chance[round_.drawn[: len(of_complete)]] = of_complete
         # From one unit and the key of the next one, how many others there are cannot be estimated.
-        if complete_units > 1 or complete_units == len(each.rate):
-            precision[number] = each.precision
-    result = weigh(number_of, chance, precision, birth, np.where(judged, 0 if known is None else known, 0))
-    return replace(result, equal=any(each.equal for each in rounds))
+        if complete_units > 1 or complete_units == len(round_.rate):
+            precision[number] = round_.precision
+    rows = np.flatnonzero((round_of >= 0) | (judged & (known > 0)))
+    return Design(
+        rows,
+        weight=_weights(round_of[rows], chance[rows], precision, birth[rows], known[rows]),
+        evidence=float(precision.sum()),
+        equal=any(round_.equal for round_ in rounds),
+    )
 
 
-def weigh(
-    number: np.ndarray,
-    chance: np.ndarray,
-    precision: np.ndarray,
-    birth: np.ndarray,
-    known: np.ndarray | None = None,
-) -> Design:
-    """The design from the round of each judgment.
+def _weights(
+    round_of: np.ndarray, chance: np.ndarray, precision: np.ndarray, birth: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """The weight of each judgment, float64[judged]; 1 where no round since its pair came has evidence.
 
-    number: int64[pairs], the round in which the pair was judged, -1 = in none; chance: float64[pairs], to be drawn
-    in that round; precision: float64[rounds]; birth, known: as in `design`. A pair in no round has a weight where
-    `known` is above 0.
+    It is (precision of its round / chance + precision of all later rounds) / precision of all rounds since its
+    pair came. For a judgment in no round, later rounds are those from number `known` on.
+
+    round_of: int64[judged], the round of each judgment, -1 = in none; chance: float64[judged], to be drawn in that
+    round; precision: float64[rounds]; birth, known: int64[judged], as in `design`.
     """
-    late = np.zeros(len(number), bool) if known is None else (number < 0) & (known > 0)
-    rows = np.flatnonzero((number >= 0) | late)
-    late, chance = late[rows], chance[rows]
-    # A judgment in no round counts like a round without precision just before the later rounds.
-    round_of = np.where(late, known[rows] - 1, number[rows]) if late.any() else number[rows]
     precision_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # the total of each round and all later ones
-    total, own = precision_from[birth[rows]], np.where(late, 0.0, precision[round_of])
-    without = total <= 0
-    total = np.where(without, 1.0, total)
-    weight = np.where(without, 1.0, (own / chance + precision_from[round_of + 1]) / total)
-    variance = (own / total) ** 2 * (1 - chance) / chance**2
-    return Design(rows, weight, np.where(without, 0.0, variance), float(precision.sum()))
+    later = precision_from[np.where(round_of < 0, known, round_of + 1)]
+    of_round = np.where(round_of < 0, 0.0, precision[round_of])
+    total = precision_from[birth]
+    weight = np.ones(len(round_of))
+    np.divide(of_round / chance + later, total, out=weight, where=total > 0)
+    return weight

@@ -42,7 +42,7 @@ def load(
 
     order: "rank" or "score", which orders the results; None: the ranks, where they agree with the scores up to
     ties. tiebreak: also read the order of tied documents, which an order by score needs. same_numbers: give an
-    unjudged document the same number in all rankings, not one for each; this is slower.
+    unjudged document the same number in all rankings, not a new one in each; this is slower.
 
     system_from: None names a system by its run tag, and files with the same tag are different systems, with the
     names of the files added. "file" names it by its file. "tag" takes files with the same tag for parts of one
@@ -62,7 +62,7 @@ def load(
         file, *more = files_of(source, stack)
         if more:
             problem = "the archive has several files, and qrels are one"
-            raise Refused([Refusal(qrels, 0, problem, ("Unpack it, and name the one.",))])
+            raise Refused([Refusal(qrels, line=0, problem=problem, cure=("Unpack it, and name the one.",))])
         _refuse_others([file])
         _refuse_doubt([file], trec.QRELS_CURE)
         judged = read_qrels(file)
@@ -72,7 +72,7 @@ def load(
             files = list(files_of(source, stack))
             _refuse_others(files)
             if system_from is None:
-                _refuse_doubt(files, trec.ARE_SYSTEMS)
+                _refuse_doubt(files, trec.TAGS_ARE_SYSTEMS)
             for file in files:
                 found = read_run(file, judged, order, tiebreak, same_numbers, keep_first, without_own)
                 results[file.name] = _with_notes(file, qrels, judged, *found)
@@ -105,31 +105,35 @@ def _refuse_doubt(files: Sequence[Source], cure: Cure) -> None:
 def _refuse_others(files: Sequence[Source]) -> None:
     """Raises Refused for files that are not of lines, such as Parquet."""
     for file in files:
-        binary = next((each for each in FORMATS if each.binary and each.fits("ratings", file.start)), None)
         if problem_and_cure := unsupported(file.start):
             raise Refused([file.refusal(0, *problem_and_cure)])
-        if binary:
-            cure = "Import it into a collection, or save it as lines of TREC."
-            raise Refused([file.refusal(0, f"it is in the format {binary.name}, {binary.title}", cure)])
+        for format in FORMATS:
+            if format.binary and format.fits("ratings", file.start):
+                cure = "Import it into a collection, or save it as lines of TREC."
+                problem = f"it is in the format {format.name}, {format.title}"
+                raise Refused([file.refusal(0, problem, cure)])
 
 
 def _with_notes(
     source: Source, qrels: str, judged: Qrels, rankings: dict[str, Rankings], skipped: Counter, notes: list[str]
 ) -> tuple[dict[str, Rankings], list[str]]:
-    """The rankings of one file, by run tag, and notes for the user. Raises Refused where no query is in the qrels.
+    """The rankings of a run file, and its notes with more for the user added.
 
-    rankings, skipped, notes: as `read_run` returns them.
+    qrels: the path of the qrels, for messages. rankings, skipped, notes: as `read_run` returns them.
+
+    Raises Refused where no query of the run is in the qrels.
     """
     if not any(ranking.present.any() for ranking in rankings.values()):
-        own, known = first_keys(skipped), first_keys(judged.queries)
-        problem = f"none of its queries ({own}) is in {qrels}, which has {known}"
+        problem = (
+            f"none of its queries ({first_keys(skipped)}) is in {qrels}, which has {first_keys(judged.queries)}"
+        )
         raise Refused([source.refusal(0, problem, "Check that both use the same numbering.")])
     if skipped:
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
     for system, ranking in rankings.items():
-        # Judged documents have the first numbers.
-        if len(ranking.documents) and not (ranking.documents < len(judged.judgments.grade)).any():
+        is_judged = ranking.documents < len(judged.judgments.grade)  # judged documents have the first numbers
+        if len(ranking.documents) and not is_judged.any():
             ids = first_keys(judged.documents.slice(0, 100).to_pylist())
             notes.append(
                 f"{source.name}: no document of {system} is judged, so all its scores are those of an empty list."

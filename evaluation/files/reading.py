@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.measures import Judgments, Rankings
-from ratings.formats import trec, values
+from ratings.formats import trec
 from ratings.formats.rankings import (
     FoundRanking,
     all_contradictions,
@@ -24,7 +24,7 @@ from ratings.formats.rankings import (
 from ratings.formats.refusal import KEEP_ONE, Refusal, Refused
 from ratings.formats.rows import Stretch, taken
 from ratings.formats.source import Source
-from ratings.words import counted
+from ratings.words import counted, natural
 
 QRELS_FIRST = "The qrels come first, and the runs behind them."
 
@@ -38,60 +38,85 @@ class Qrels:
     documents: Any  # an Arrow array of strings
     judgments: Judgments
     notes: list[str]
-    others: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
+    unjudged: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
 
-    def judged(self, query: int, documents: Any) -> np.ndarray:
-        """The numbers of these documents, -1 for those that are not judged for the query: int64[n]."""
-        from pyarrow import compute
+    def ranking(self, query: int, results: Stretch) -> "Ranking":
+        """These results for the query, with the numbers of their documents."""
+        import pyarrow as pa
 
         begin, end = self.begin[query : query + 2].tolist()
-        place = compute.index_in(documents, self.documents[begin:end])
-        # By its buffers: fill_null and to_numpy would first import pandas.
-        found, places = place.buffers()
-        places = np.frombuffer(places, np.int32, len(place)) + np.int64(begin)
-        if found is None:
-            return places
-        found = np.unpackbits(np.frombuffer(found, np.uint8), count=len(place), bitorder="little")
-        return np.where(found, places, -1)
+        # The judged documents come first, so their codes are the first.
+        coded = pa.concat_arrays([self.documents[begin:end], results.documents]).dictionary_encode()
+        codes = np.from_dlpack(coded.indices)[end - begin :].astype(np.int64)
+        numbers = np.where(codes < end - begin, codes + begin, -1)
+        return Ranking(results, numbers, has_repeats=np.bincount(codes).max(initial=0) > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The results of one query by one system, in the order of their lines."""
+
+    results: Stretch
+    numbers: np.ndarray  # of the documents, -1 for those that are not judged for the query: int64[results]
+    has_repeats: bool  # a document is in it twice
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the ranks rise, the scores never rise and no document is repeated: then nothing is refused."""
+        ranks, scores = self.results.ranks, self.results.scores
+        in_order = (ranks[1:] > ranks[:-1]).all() and (scores[1:] <= scores[:-1]).all()
+        return bool(in_order) and not self.has_repeats
 
 
 def read_qrels(source: Source) -> Qrels:
     """The judgments in a file of qrels. Raises Refused."""
     import pyarrow as pa
 
-    looks_like_run, refusals = trec.is_run(source.start), []
-    parts = list(_rows(source, trec.read_grades, refusals))
+    looks_like_run = trec.is_run(source.start)
+    refusals = []
+    parts = list(_rows(source, trec.read_grades, refusals))  # the columns of each block of lines
     if looks_like_run and not parts:
         raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
     if not parts:
         _refuse(refusals)
-    lines = np.concatenate([part["line"] for part in parts])
-    grade = np.array([float(grade) for part in parts for grade in part["grade"]])
+    # From here on arrays over all lines: the number of the line, its grade, its document, the number of its query.
+    # In a part "grade" holds codes, and "grades" the grade of each code.
+    line = np.concatenate([part["line"] for part in parts])
+    grade = np.concatenate(
+        [np.array(part["grades"], float)[np.from_dlpack(part["grade"].indices)] for part in parts]
+    )
     documents = pa.concat_arrays([part["document"] for part in parts])
-    coded = pa.chunked_array([part["query"] for part in parts]).unify_dictionaries().combine_chunks()
-    keys = coded.dictionary.to_pylist()
-    queries = {key: number for number, key in enumerate(sorted(keys, key=values.natural))}
-    query = np.array([queries[key] for key in keys])[np.from_dlpack(coded.indices)]
-    # Equal pairs come together, the first line first.
-    pair = query * len(documents) + np.from_dlpack(documents.dictionary_encode().indices)
-    order = np.argsort(pair, kind="stable")
-    again = np.append(False, pair[order][1:] == pair[order][:-1])
-    first = order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]
-    same = again & (grade[order] == grade[first])
-    conflicting = again & ~same
-    for row, first_row in zip(order[conflicting].tolist(), first[conflicting].tolist(), strict=True):
-        problem = f"document {documents[row]} has another grade for the same query"
-        other = source.at(int(lines[first_row]))
-        refusals.append(source.refusal(int(lines[row]), problem, KEEP_ONE, other=other))
+    coded_keys = pa.chunked_array([part["query"] for part in parts]).unify_dictionaries().combine_chunks()
+    keys = coded_keys.dictionary.to_pylist()
+    queries = {key: number for number, key in enumerate(sorted(keys, key=natural))}
+    query = np.array([queries[key] for key in keys])[np.from_dlpack(coded_keys.indices)]
+    first = _first_of_pair(query, documents)  # positions in these arrays
+    is_repeat = first != np.arange(len(first))  # an earlier line has the same query and document
+    is_conflict = is_repeat & (grade != grade[first])
+    for place in np.flatnonzero(is_conflict).tolist():
+        problem = f"document {documents[place]} has another grade for the same query"
+        other = source.at(int(line[first[place]]))
+        refusals.append(source.refusal(int(line[place]), problem, KEEP_ONE, other=other))
     _refuse(refusals)
-    kept = np.sort(order[~again])
-    kept = kept[np.argsort(query[kept], kind="stable")]
+    kept = np.flatnonzero(~is_repeat)
+    kept = kept[np.argsort(query[kept], kind="stable")]  # by query: `Qrels` has the documents of each together
     notes = _comments(source)
-    if repeated := int(same.sum()):
-        notes.append(f"{source.name}: {counted(repeated, 'line repeats', 'lines repeat')} an earlier one.")
+    if repeat_count := int(np.count_nonzero(is_repeat)):
+        notes.append(f"{source.name}: {counted(repeat_count, 'line repeats', 'lines repeat')} an earlier one.")
     begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))
     judgments = Judgments(len(queries), query[kept], np.arange(len(kept)), grade[kept])
     return Qrels(queries, begin, taken(documents, kept), judgments, notes)
+
+
+def _first_of_pair(query: np.ndarray, documents: Any) -> np.ndarray:
+    """The position of the first line with the same query and document, for each line: int64[lines]."""
+    # A number for each pair: the code of a document is less than the number of documents.
+    pair = query * len(documents) + np.from_dlpack(documents.dictionary_encode().indices)
+    by_pair = np.argsort(pair, kind="stable")  # lines of one pair together, the first line first
+    is_repeat = np.append(False, pair[by_pair][1:] == pair[by_pair][:-1])
+    first = np.empty(len(pair), np.int64)
+    first[by_pair] = by_pair[np.maximum.accumulate(np.where(is_repeat, 0, np.arange(len(pair))))]
+    return first
 
 
 def read_run(
@@ -103,37 +128,45 @@ def read_run(
     keep_first: bool = False,
     without_own: bool = False,
 ) -> tuple[dict[str, Rankings], Counter, list[str]]:
-    """The rankings by run tag, the numbers of lines for queries not in the qrels, and notes. Raises Refused.
+    """(rankings by run tag, number of lines by query that the qrels lack, notes) of a run file. Raises Refused.
 
     order, tiebreak, same_numbers, keep_first, without_own: as in `files.load`.
     """
     looks_like_qrels = trec.is_qrels(source.start)
     refusals, systems, skipped = [], {}, Counter()
-    for row in _rows(source, trec.read_run, refusals):
-        found = systems.setdefault(row.system, {})
-        if row.query in qrels.queries:
-            found.setdefault(qrels.queries[row.query], []).append(row)
+    for stretch in _rows(source, trec.read_run, refusals):
+        stretches = systems.setdefault(stretch.system, {})  # number of a query -> its stretches, of one system
+        query = qrels.queries.get(stretch.query)
+        if query is None:
+            skipped[stretch.query] += len(stretch)
         else:
-            skipped[row.query] += len(row)
+            stretches.setdefault(query, []).append(stretch)
     if looks_like_qrels and not systems:
         raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
-    rankings = {
-        system: {query: _joined(found[query]) for query in sorted(found)} for system, found in systems.items()
+    joined = {
+        system: {query: _joined(stretches[query]) for query in sorted(stretches)}
+        for system, stretches in systems.items()
     }
     notes = _comments(source)
     if without_own:
-        notes += _thinned(rankings, _without_own, source, "results that are the query itself")
+        notes += _thinned(joined, _without_own, source, "results that are the query itself")
     if keep_first:
         keep = partial(without_copies, order=order)
-        notes += _thinned(rankings, keep, source, "results whose document has a better place")
-    for each in rankings.values():
-        refusals += _refusals(each, source, order)
+        notes += _thinned(joined, keep, source, "results whose document has a better place")
+    rankings = {
+        system: {query: qrels.ranking(query, results) for query, results in of_system.items()}
+        for system, of_system in joined.items()
+    }
+    for of_system in rankings.values():
+        refusals += _refusals(of_system, source, order)
     _refuse(refusals)
     notes += source.notes
-    every = [ranking for each in rankings.values() for ranking in each.values()]
-    if near := list(filter(None, (near_tie(ranking.lines, ranking.scores) for ranking in every))):
-        notes.append(min(near).warning(source.name))
-    packed = {system: _packed(each, qrels, order, tiebreak, same_numbers) for system, each in rankings.items()}
+    all_results = [results for of_system in joined.values() for results in of_system.values()]
+    if near_ties := list(filter(None, (near_tie(results.lines, results.scores) for results in all_results))):
+        notes.append(min(near_ties).warning(source.name))
+    packed = {
+        system: _packed(of_system, qrels, order, tiebreak, same_numbers) for system, of_system in rankings.items()
+    }
     return packed, skipped, notes
 
 
@@ -163,7 +196,7 @@ def _comments(source: Source) -> list[str]:
 
 
 def _joined(parts: list[Stretch]) -> Stretch:
-    """One ranking, of which the file has these parts."""
+    """The stretches of one ranking as one, in their order."""
     import pyarrow as pa
 
     if len(parts) == 1:
@@ -176,68 +209,83 @@ def _joined(parts: list[Stretch]) -> Stretch:
 
 
 def _without_own(ranking: Stretch) -> np.ndarray:
-    """The positions of the results, without the document that has the key of the query."""
+    """The positions of all results but the document that has the key of the query."""
     return np.flatnonzero([key != ranking.query for key in ranking.documents.to_pylist()])
 
 
 def _thinned(
     rankings: dict[str, dict[int, Stretch]], keep: Callable[[Stretch], np.ndarray], source: Source, what: str
 ) -> list[str]:
-    """The note on how many results are left out, after keeping those at the positions that `keep` returns."""
-    before = after = 0
+    """Replaces each ranking in `rankings` by its results at the positions that `keep` returns.
+
+    Returns a list of one note on how many results were left out; [] where none was. what: these results, in the
+    plural.
+    """
+    left_out = 0
     for of_system in rankings.values():
-        for query, each in of_system.items():
-            kept = keep(each)
-            before, after = before + len(each), after + len(kept)
-            columns = {name: getattr(each, name)[kept] for name in ("lines", "ranks", "scores")}
-            of_system[query] = replace(each, documents=taken(each.documents, kept), **columns)
-    return [f"{source.name}: {what}: {before - after:,} left out."] if after < before else []
+        for query, results in of_system.items():
+            kept = keep(results)
+            left_out += len(results) - len(kept)
+            columns = {name: getattr(results, name)[kept] for name in ("lines", "ranks", "scores")}
+            of_system[query] = replace(results, documents=taken(results.documents, kept), **columns)
+    return [f"{source.name}: {what}: {left_out:,} left out."] if left_out else []
 
 
-def _refusals(rankings: dict[int, Stretch], source: Source, order: str | None) -> Iterator[Refusal]:
-    """Those that an import has for the rankings of one system."""
-    contradicting = []
-    for query, each in rankings.items():
-        if _is_plain(each):
+def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -> Iterator[Refusal]:
+    """The refusals that an import has for the rankings of one system, by the number of their query.
+
+    One for each repeated document, and one for all contradictions between ranks and scores together.
+    """
+    contradictory = []  # (number of contradictions, refusal of the first) of each ranking that has any
+    for query, ranking in rankings.items():
+        if ranking.is_plain:
             continue
-        found = _found(query, each)
+        results = ranking.results
+        found = FoundRanking(
+            results.system,
+            query,
+            files=np.zeros(len(results), np.int64),  # the first and only source
+            lines=results.lines,
+            ranks=results.ranks,
+            scores=results.scores,
+            documents=results.documents.to_pylist(),
+        )
         yield from repeats(found, [source])
-        if order != "score" and (wrong := contradictions(found, [source], agree=order is None)):
-            contradicting.append(wrong)
-    if contradicting:
-        count, first = sum(count for count, _ in contradicting), contradicting[0][1]
-        yield all_contradictions(first, found.system, count, len(contradicting), len(rankings))
-
-
-def _is_plain(ranking: Stretch) -> bool:
-    """Whether the lines are in the order of ranks and scores, and no document is repeated: nothing is refused."""
-    in_order = (ranking.ranks[1:] > ranking.ranks[:-1]).all() and (ranking.scores[1:] <= ranking.scores[:-1]).all()
-    return bool(in_order) and len(ranking.documents.unique()) == len(ranking)
-
-
-def _found(query: int, each: Stretch) -> FoundRanking:
-    files, documents = np.zeros(len(each), np.int64), each.documents.to_pylist()
-    return FoundRanking(each.system, query, files, each.lines, each.ranks, each.scores, documents)
+        if order != "score" and (in_ranking := contradictions(found, [source], agree=order is None)):
+            contradictory.append(in_ranking)
+    if contradictory:
+        _, first = contradictory[0]
+        count = sum(number for number, _ in contradictory)
+        yield all_contradictions(first, results.system, count, len(contradictory), rankings=len(rankings))
 
 
 def _packed(
-    rankings: dict[int, Stretch], qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
+    rankings: dict[int, Ranking], qrels: Qrels, order: str | None, tiebreak: bool, same_numbers: bool
 ) -> Rankings:
-    length = np.zeros(len(qrels.queries), np.int64)
-    length[list(rankings)] = [len(each) for each in rankings.values()]
+    """These rankings of one system, by the number of their query, as arrays with the best result first.
+
+    A document that is judged for the query has its number in `qrels`. Unjudged ones have the numbers after those.
+    With `same_numbers`, an unjudged document has the same number in all rankings; without, in each a new one.
+    """
+    length = np.zeros(len(qrels.queries), np.int64)  # results by query; 0 where the system has no ranking
+    length[list(rankings)] = [len(ranking.results) for ranking in rankings.values()]
     offsets = np.append(0, np.cumsum(length))
-    judged, size = len(qrels.judgments.grade), int(offsets[-1])
-    # An unjudged result has a number of its own.
-    documents = np.arange(judged, judged + size, dtype=np.uint32 if judged + size < 1 << 32 else np.int64)
-    scores, ties = np.empty(size), np.empty(size, np.int64) if tiebreak else None
-    for query, each in rankings.items():
-        part, in_order = slice(*offsets[query : query + 2].tolist()), best_first(each, order)
-        line = qrels.judged(query, each.documents)[in_order]
+    judged_count, size = len(qrels.judgments.grade), int(offsets[-1])
+    end = judged_count + size
+    # A new number for each result, unless its document gets its own below.
+    documents = np.arange(judged_count, end, dtype=np.uint32 if end < 1 << 32 else np.int64)
+    scores = np.empty(size)
+    ties = np.empty(size, np.int64) if tiebreak else None
+    for query, ranking in rankings.items():
+        results = ranking.results
+        positions = best_first(results, order)
+        rows = slice(offsets[query], offsets[query + 1])  # of this ranking in the arrays of all
         if same_numbers:
-            keys = taken(each.documents, in_order).to_pylist()
-            documents[part] = [qrels.others.setdefault(key, judged + len(qrels.others)) for key in keys]
-        np.copyto(documents[part], line, where=line >= 0, casting="unsafe")
-        scores[part] = each.scores[in_order]
+            keys = taken(results.documents, positions).to_pylist()
+            documents[rows] = [qrels.unjudged.setdefault(key, judged_count + len(qrels.unjudged)) for key in keys]
+        numbers = ranking.numbers[positions]
+        np.copyto(documents[rows], numbers, where=numbers >= 0, casting="unsafe")  # of judged documents
+        scores[rows] = results.scores[positions]
         if tiebreak:
-            ties[part] = by_key(each, in_32_bits(each.scores))[in_order]
+            ties[rows] = by_key(results, in_32_bits(results.scores))[positions]
     return Rankings(offsets, documents, scores, tiebreak=ties)

@@ -10,14 +10,18 @@ from ratings.formats.rankings import system_of_file
 from ratings.formats.refusal import Option, Refusal, Refused
 from ratings.words import first_keys
 
-LEFT_OUT = Option("system_from", "")
-KEPT_APART = Option("system_from", "", "both are to keep their names")
-BY_FILE = Option("system_from", "file", "they are several systems")
+# Cures, which say what the option system_from should be.
+LEAVE_SYSTEM_FROM_OUT = Option("system_from", "")
+BOTH_KEEP_NAMES = Option("system_from", "", "both are to keep their names")
+SYSTEMS_BY_FILE = Option("system_from", "file", "they are several systems")
 ByPath = Mapping[str, Mapping[str, Rankings]]  # by path, then by run tag
 
 
 def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
-    """The systems by tag, with the path added where several files have the tag. Adds a note for each such tag."""
+    """The systems by name: the run tag, with the path added where several files have the tag.
+
+    Adds a note to `notes` for each such tag.
+    """
     paths = _paths(runs)
     for tag, several in paths.items():
         if len(several) > 1:
@@ -40,10 +44,10 @@ def by_file(runs: ByPath) -> dict[str, Rankings]:
         name = system_of_file(path)
         if len(rankings) > 1:
             problem = f"there are several systems in it ({first_keys(rankings)}), and the name of the file is one"
-            refusals.append(Refusal(path, 0, problem, (LEFT_OUT,)))
+            refusals.append(Refusal(path, line=0, problem=problem, cure=(LEAVE_SYSTEM_FROM_OUT,)))
         elif name in named:
             problem = f"another file is called {name}, too, and so is its system"
-            refusals.append(Refusal(path, 0, problem, ("Rename one of them.", KEPT_APART)))
+            refusals.append(Refusal(path, line=0, problem=problem, cure=("Rename one of them.", BOTH_KEEP_NAMES)))
         else:
             (named[name],) = rankings.values()
     if refusals:
@@ -51,11 +55,12 @@ def by_file(runs: ByPath) -> dict[str, Rankings]:
     return named
 
 
-def of_parts(runs: ByPath, queries: tuple[str, ...], judgments: int | None) -> dict[str, Rankings]:
+def of_parts(runs: ByPath, queries: tuple[str, ...], first_unjudged: int | None) -> dict[str, Rankings]:
     """The systems by tag, each joined from all files with the tag. Raises Refused where two have the same query.
 
-    judgments: the number from which documents are unjudged and numbered within each part; None: a document has the
-    same number in all parts.
+    queries: their keys, by number. first_unjudged: the lowest number of an unjudged document. Each part numbers
+    its unjudged documents from there, so they get new numbers in the joined system. None: the parts were read
+    with the same number for the same document, and the numbers stay.
     """
     refusals, named = [], {}
     for tag, paths in _paths(runs).items():
@@ -66,19 +71,19 @@ def of_parts(runs: ByPath, queries: tuple[str, ...], judgments: int | None) -> d
             problem = (
                 f"queries of {tag} stand in another part of it, too ({keys}); its parts are {', '.join(paths)}"
             )
-            cure = "Two parts of a system cannot share a query.", BY_FILE
-            refusals.append(Refusal(paths[-1], 0, problem, cure))
+            cures = ("Two parts of a system cannot share a query.", SYSTEMS_BY_FILE)
+            refusals.append(Refusal(paths[-1], line=0, problem=problem, cure=cures))
         elif len(parts) == 1:
             (named[tag],) = parts
         else:
-            named[tag] = _joined(parts, judgments)
+            named[tag] = _joined(parts, first_unjudged)
     if refusals:
         raise Refused(refusals)
     return named
 
 
 def _paths(runs: ByPath) -> dict[str, list[str]]:
-    """The files with each tag."""
+    """The paths of the files with each run tag."""
     paths: dict[str, list[str]] = defaultdict(list)
     for path, rankings in runs.items():
         for tag in rankings:
@@ -86,11 +91,13 @@ def _paths(runs: ByPath) -> dict[str, list[str]]:
     return paths
 
 
-def _joined(parts: list[Rankings], judgments: int | None) -> Rankings:
+def _joined(parts: list[Rankings], first_unjudged: int | None) -> Rankings:
+    """One system from its parts, which have different queries. first_unjudged: as in `of_parts`."""
+    # Results by query. Each query is in one part, so its results keep their order.
     order = np.argsort(np.concatenate([part.query for part in parts]), kind="stable")
     documents = np.concatenate([part.documents.astype(np.int64) for part in parts])[order]
-    if judgments is not None:
-        documents = np.where(documents < judgments, documents, np.arange(len(documents)) + judgments)
+    if first_unjudged is not None:
+        documents = np.where(documents < first_unjudged, documents, np.arange(len(documents)) + first_unjudged)
     tiebreaks = [part.tiebreak for part in parts]
     return Rankings(
         offsets=np.append(0, np.cumsum(np.sum([part.length for part in parts], axis=0))),

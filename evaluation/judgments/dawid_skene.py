@@ -20,7 +20,7 @@ MOST_CELLS = 50_000_000  # ratings times classes, for the sake of time and memor
 class Estimate:
     """The result of `estimate`."""
 
-    probability: np.ndarray  # float64[classes, pairs]; each column sums to 1
+    probability: np.ndarray  # float64[classes, pairs], of each class to be the true one; each column sums to 1
 
     def most_probable(self) -> np.ndarray:
         """The most probable class of each pair, int64[pairs]; the lowest of those equal to nine decimals."""
@@ -41,14 +41,14 @@ class _Votes:
 def estimate(
     pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int, smoothing: float | None = None
 ) -> Estimate:
-    """The probability of each class for each pair, by EM from the shares of votes.
+    """The probability of each class for each pair, by EM (expectation maximisation) from the shares of votes.
 
     `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label`
     (int64[n]) is from 0 to classes - 1; there is at least one row. A rater may rate a pair more than once.
 
     The error rates of a rater are smoothed towards those of all raters: for each true class, `smoothing` imagined
     ratings (None: as many as there are classes), distributed as those of all raters, are added. Where no pair has
-    two ratings, each pair keeps its label. ValueError above MOST_CELLS.
+    two ratings, the most probable class of each pair is the label of its only rating. ValueError above MOST_CELLS.
     """
     if len(label) * classes > MOST_CELLS:
         raise WrongOption(
@@ -58,8 +58,9 @@ def estimate(
         )
     votes = _votes(pair, rater, label, classes)
     smoothing = classes if smoothing is None else smoothing
-    probability = np.array([np.bincount(pair[label == c], minlength=len(votes.start)) for c in range(classes)])
-    probability = probability / votes.length
+    # How many ratings of each pair have each label, [classes, pairs]: their shares are the first probabilities.
+    counts = [np.bincount(pair[label == truth], minlength=len(votes.start)) for truth in range(classes)]
+    probability = np.array(counts) / votes.length
     for _ in range(MOST_ROUNDS):
         before = probability
         probability = _truth(votes, before.mean(axis=1), _errors(votes, before, smoothing))
@@ -76,26 +77,31 @@ def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int)
 
 
 def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndarray:
-    """The probability of each call where each class is true, float64[classes, calls]."""
+    """The probability that a rater makes each call where each class is true, float64[classes, calls]."""
     classes, calls = len(probability), len(votes.label)
     errors = np.empty((classes, calls))
     for truth, share in enumerate(probability):
-        expected_calls = np.bincount(votes.call, np.repeat(share, votes.length), calls)
-        by_all = np.bincount(votes.label, expected_calls, classes)
-        by_all /= by_all.sum() or 1
-        of_rater = np.bincount(votes.rater, expected_calls)[votes.rater] + smoothing
-        # For a class that a rater never met, the rates of all raters are used.
-        errors[truth] = by_all[votes.label]
-        np.divide(expected_calls + smoothing * errors[truth], of_rater, out=errors[truth], where=of_rater > 0)
+        # How often each call is expected where `truth` is the true class.
+        count = np.bincount(votes.call, np.repeat(share, votes.length), calls)
+        overall = np.bincount(votes.label, count, classes)
+        overall /= overall.sum() or 1  # the rate of each label among all raters
+        # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
+        errors[truth] = overall[votes.label]
+        total = np.bincount(votes.rater, count)[votes.rater] + smoothing
+        np.divide(count + smoothing * errors[truth], total, out=errors[truth], where=total > 0)
     return errors
 
 
 def _truth(votes: _Votes, prevalence: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """The probability of each class, given the ratings of the pair, float64[classes, pairs]."""
+    """The probability of each class, given the ratings of the pair, float64[classes, pairs].
+
+    prevalence: float64[classes], the share of pairs of each class; errors: as `_errors` returns them.
+    """
     # log(0) = -inf is right: an impossible label excludes the class. Some class is always possible, because the
     # error rates were estimated from these ratings.
     with np.errstate(divide="ignore"):
-        errors, weight = np.log(errors), np.log(prevalence)
-    likely = weight[:, None] + np.array([np.add.reduceat(row[votes.call], votes.start) for row in errors])
-    likely = np.exp(likely - likely.max(axis=0))
-    return likely / likely.sum(axis=0)
+        log_errors, log_prior = np.log(errors), np.log(prevalence)
+    log_likelihood = np.array([np.add.reduceat(row[votes.call], votes.start) for row in log_errors])
+    log_joint = log_prior[:, None] + log_likelihood
+    joint = np.exp(log_joint - log_joint.max(axis=0))
+    return joint / joint.sum(axis=0)

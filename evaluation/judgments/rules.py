@@ -13,7 +13,7 @@ from .dawid_skene import estimate
 # Grades have at most nine decimals and weights three: multiplied by these, they are whole numbers.
 BILLION = 1_000_000_000
 THOUSAND = 1_000
-EXACT = 1 << 53  # up to here a float holds every whole number
+EXACT_UP_TO = 1 << 53  # up to here a float holds every whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,12 @@ class Ratings:
     grade: np.ndarray  # float64[n]
     weight: np.ndarray | None = None  # float64[n], the rater's, at most three decimals; None: all weigh the same
     adjudicated: Judgments | None = None  # adjudicated pairs, with or without ratings
+
+    def subset(self, rows: np.ndarray) -> "Ratings":
+        """The ratings in these rows, which may repeat. Adjudicated pairs stay."""
+        columns = ("query", "document", "rater", "grade", "weight")
+        named = {name: getattr(self, name) for name in columns if getattr(self, name) is not None}
+        return replace(self, **{name: column[rows] for name, column in named.items()})
 
     def renewed(self, queries: np.ndarray, part: "Ratings") -> "Ratings":
         """These ratings with those of some queries replaced: query i of `part` is queries[i] here."""
@@ -58,7 +64,10 @@ class _Pairs:
 
 
 def stacked(several: Sequence[Ratings]) -> Ratings:
-    """Several ratings of the same queries in one: query q of the i-th becomes query i * queries + q."""
+    """Several ratings of the same queries in one: query q of the i-th becomes query i * queries + q.
+
+    All or none of them have weights, and all or none have adjudicated pairs.
+    """
     queries = several[0].queries
 
     def joined(parts: Sequence, *names: str) -> dict[str, np.ndarray]:
@@ -66,13 +75,13 @@ def stacked(several: Sequence[Ratings]) -> Ratings:
         columns["query"] = np.concatenate([part.query + place * queries for place, part in enumerate(parts)])
         return columns
 
-    every, decided = len(several) * queries, [each.adjudicated for each in several]
+    total = len(several) * queries
+    adjudicated = None
+    if several[0].adjudicated is not None:
+        several_adjudicated = [ratings.adjudicated for ratings in several]
+        adjudicated = Judgments(total, **joined(several_adjudicated, "document", "grade"))
     weight = [] if several[0].weight is None else ["weight"]
-    return Ratings(
-        every,
-        **joined(several, "document", "rater", "grade", *weight),
-        adjudicated=None if decided[0] is None else Judgments(every, **joined(decided, "document", "grade")),
-    )
+    return Ratings(total, **joined(several, "document", "rater", "grade", *weight), adjudicated=adjudicated)
 
 
 def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use") -> Judgments:
@@ -95,12 +104,12 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
     if adjudications == "ignore" or ratings.adjudicated is None:
         return ruled
     adjudicated = ratings.adjudicated
-    left = ~np.isin(ruled.key, adjudicated.key)
+    by_rule = ~np.isin(ruled.key, adjudicated.key)
     return Judgments(
         ratings.queries,
-        np.concatenate([ruled.query[left], adjudicated.query]),
-        np.concatenate([ruled.document[left], adjudicated.document]),
-        np.concatenate([ruled.grade[left], adjudicated.grade]),
+        np.concatenate([ruled.query[by_rule], adjudicated.query]),
+        np.concatenate([ruled.document[by_rule], adjudicated.document]),
+        np.concatenate([ruled.grade[by_rule], adjudicated.grade]),
     )
 
 
@@ -119,45 +128,26 @@ def _by_pair(ratings: Ratings) -> np.ndarray:
     """The order of ratings by pair, then by grade, int64[n]. Pairs with one rating are not sorted by grade."""
     key = pair_key(ratings.query, ratings.document)
     order = np.argsort(key)
-    again = key[order[1:]] == key[order[:-1]]
-    shared = np.flatnonzero(np.append(again, False) | np.append(False, again))
-    rows = order[shared]
-    order[shared] = rows[np.lexsort((ratings.grade[rows], key[rows]))]
+    equals_next = key[order[1:]] == key[order[:-1]]
+    of_several = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
+    rows = order[of_several]
+    order[of_several] = rows[np.lexsort((ratings.grade[rows], key[rows]))]
     return order
 
 
-def _mean(pairs: _Pairs) -> np.ndarray:
-    return _average(pairs, np.ones(len(pairs.grade), np.int64))
-
-
-def _weighted(pairs: _Pairs) -> np.ndarray:
-    return _average(pairs, np.rint(pairs.weight * THOUSAND).astype(np.int64))
-
-
 def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
-    """The mean of each pair by integer weights, correctly rounded; nan where the weights sum to 0."""
+    """The mean of each pair by integer weights, float64[pairs], correctly rounded; nan where they sum to 0."""
     # Integers, because a sum of floats can be just below a grade that all raters gave.
     grade = np.rint(pairs.grade * BILLION).astype(np.int64)
-    whole = np.add.reduceat(weight, pairs.start)
-    if max(int(np.abs(grade).max()), BILLION) * int(whole.max()) > EXACT:
-        grade, whole = grade.astype(object), whole.astype(object)  # Python integers, which do not overflow
+    total_weight = np.add.reduceat(weight, pairs.start)
+    if max(int(np.abs(grade).max()), BILLION) * int(total_weight.max()) > EXACT_UP_TO:
+        # Python integers, which do not overflow.
+        grade, total_weight = grade.astype(object), total_weight.astype(object)
     total = np.add.reduceat(grade * weight, pairs.start)
-    mean = np.full(len(whole), np.nan)
-    counts = whole > 0
-    mean[counts] = total[counts] / (whole[counts] * BILLION)
+    mean = np.full(len(total_weight), np.nan)
+    has_weight = total_weight > 0
+    mean[has_weight] = total[has_weight] / (total_weight[has_weight] * BILLION)
     return mean
-
-
-def _median(pairs: _Pairs) -> np.ndarray:
-    return pairs.grade[(pairs.start + pairs.end - 1) // 2]
-
-
-def _min(pairs: _Pairs) -> np.ndarray:
-    return pairs.grade[pairs.start]
-
-
-def _max(pairs: _Pairs) -> np.ndarray:
-    return pairs.grade[pairs.end - 1]
 
 
 def _majority(pairs: _Pairs) -> np.ndarray:
@@ -175,14 +165,14 @@ def _dawid_skene(pairs: _Pairs) -> np.ndarray:
     return scale[estimate(pairs.pair, pairs.rater[order], label, len(scale)).most_probable()]
 
 
-# Each function takes ratings sorted by pair and returns a grade for each pair, nan for none.
+# Each function takes ratings sorted by pair and then by grade, and returns a grade for each pair, nan for none.
 RULES: dict[str, Callable[[_Pairs], np.ndarray]] = {
-    "mean": _mean,
-    "median": _median,
-    "min": _min,
-    "max": _max,
+    "mean": lambda pairs: _average(pairs, np.ones(len(pairs.grade), np.int64)),
+    "median": lambda pairs: pairs.grade[(pairs.start + pairs.end - 1) // 2],  # of two in the middle, the lower
+    "min": lambda pairs: pairs.grade[pairs.start],
+    "max": lambda pairs: pairs.grade[pairs.end - 1],
     "majority": _majority,
-    "weighted": _weighted,
+    "weighted": lambda pairs: _average(pairs, np.rint(pairs.weight * THOUSAND).astype(np.int64)),
     "dawid_skene": _dawid_skene,
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
@@ -17,17 +18,18 @@ from ..measures import PROFILES, Measure
 from ..measures.options import TEXT_NAMES
 from ..measures.refusal import WrongOption
 from ..scores import Asked, Evaluation, options_for
-from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending
+from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending, query_string
+from ..scores.expected import MOST_PAIRS, expected_means
 from . import options as panel
 from .words import degree
 
 SUGGESTED = "nDCG@5 nDCG@10 nDCG@20 nDCG CG@10 DCG@10 IDCG@10 P@10 R@100 AP RR Success@10 Rprec Bpref ERR@10"
-OFFERED = (*SUGGESTED.split(), "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")
+OFFERED_MEASURES = (*SUGGESTED.split(), "RBP(p=0.8,rel=1)", "NumRelRet@10", "Judged@10")
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
-OF_OPTIONS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
-OF_PICTURES = ("chart", "theme", "width", "step")
-OF_PLACE = ("page", "raw")  # like those, they do not stay when the options change
-OF_MAILS = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # what other programs add to links begins with these
+OPTION_PARAMETERS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
+PICTURE_PARAMETERS = ("chart", "picture", "theme", "width", "step")
+PLACE_PARAMETERS = ("page", "raw")  # they do not stay when the options change
+MAIL_PREFIXES = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # of what other programs add to links
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
 
@@ -70,90 +72,135 @@ def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
     return [asked.measure] if size <= MOST_BOUNDED else []
 
 
+def wanted_in(request: HttpRequest) -> bool:
+    """Whether the address asks for expected values. Raises CannotAnswer."""
+    value = request.GET.get("expected") or "0"
+    if value not in ("0", "1"):
+        raise CannotAnswer(f"expected must be 1, or be left out, not {value[:40]!r}.")
+    return value == "1"
+
+
+@told_to_reader()
+def with_expected_in(request: HttpRequest, collection: Collection, evaluation: Evaluation) -> Evaluation:
+    """The evaluation, with expected values if the address asks for them. Raises CannotAnswer."""
+    if not wanted_in(request):
+        return evaluation
+    means = expected_means(collection, evaluation.asked, [evaluation.asked.measure], MOST_PAIRS)
+    return replace(evaluation, expected=means)
+
+
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
-    """The measure, profile and options in the address of the request. Raises CannotAnswer."""
-    params = request.GET
-    values = panel.values_in(params)
-    if values.get("unjudged") == "grade":
+    """The measure, profile and options in the address of the request. Raises CannotAnswer.
+
+    An address that names one of them is whole: the usual defaults hold for all others, so that its numbers stay
+    when the collection gets other defaults.
+    """
+    named = named_in(request)
+    if named.get("unjudged") == "grade":
         missing = "the grade that is assumed for them is missing; 0 or 1, for example."
         raise CannotAnswer(f"unjudged documents: {missing}")
-    named = {name: params[name] for name in ("measure", "profile") if params.get(name)}
+    if named:
+        named = DEFAULTS | named
     with told_to_reader():
-        return Asked.of(collection, **named, **values)
+        return Asked.of(collection, **named)
+
+
+def named_in(request: HttpRequest) -> dict[str, str]:
+    """The measure, profile and options that the address names, as texts by name."""
+    named = {name: request.GET[name] for name in ("measure", "profile") if request.GET.get(name)}
+    return named | panel.values_in(request.GET)
 
 
 def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
     """The value of every option in the profile, by name. An unknown profile counts as the default one."""
-    known = profile if profile in PROFILES else PROFILE
-    return options_for(collection, known).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
+    profile = profile if profile in PROFILES else PROFILE
+    return options_for(collection, profile).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
 
 
 def takes(*names: str, many: Iterable[str] = (), is_page: bool = True) -> Callable[[View], View]:
-    """A decorator of view(request, collection, …): refuses other parameters. Those of `many` may repeat."""
+    """A decorator of view(request, collection, …): refuses parameters that are not named, and shows CannotAnswer.
 
-    def decorated(view: View) -> View:
+    names: the parameters that the page reads; many: those that may also repeat.
+    """
+
+    def decorator(view: View) -> View:
         @wraps(view)
-        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-            problem = misread(request, (*names, *many), many)
-            if problem:
-                return refused(request, collection, problem, is_page=is_page)
-            return view(request, collection, **kwargs)
+        def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            try:
+                if problem := problem_of_parameters(request, (*names, *many), many):
+                    raise CannotAnswer(problem)
+                return view(request, collection, **kwargs)
+            except CannotAnswer as error:
+                return refused(request, collection, str(error), is_page=is_page)
 
-        return answered
+        return wrapper
 
-    return decorated
+    return decorator
 
 
-def with_options(*names: str, many: Iterable[str] = ()) -> Callable[[View], View]:
+def with_options(*names: str, many: Iterable[str] = (), spelled_out: bool = True) -> Callable[[View], View]:
     """A decorator of view(request, collection, asked, …): passes `asked` from the address, or shows the error.
 
     `names` and `many`: the other parameters of the page, as for `takes`. They are kept when the options change.
+    spelled_out: if the collection has default options of its own, an address without options is redirected to the
+    one that names these. So an address that people share keeps its numbers when the defaults change.
     """
 
-    def decorated(view: View) -> View:
+    def decorator(view: View) -> View:
         @wraps(view)
-        def answered(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-            request.kept = [name for name in (*names, *many) if name not in OF_PLACE]
+        def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            # The names of parameters that become hidden fields of the form: see `kept_in`.
+            request.kept = [name for name in (*names, *many) if name not in PLACE_PARAMETERS]
+            is_page = "ending" not in kwargs  # the ending of a file, such as csv
             try:
-                if problem := misread(request, (*OF_OPTIONS, *names, *many), many):
+                if problem := problem_of_parameters(request, (*OPTION_PARAMETERS, *names, *many), many):
                     raise CannotAnswer(problem)
-                if "panel" in request.GET:
-                    return redirect(request.path + departures(request, collection))
-                return view(request, collection, asked_in(request, collection), **kwargs)
+                if "panel" in request.GET:  # the form with the options was sent
+                    return redirect(request.path + query_of_panel(request, collection))
+                asked = asked_in(request, collection)
+                is_bare = request.method == "GET" and is_page and not named_in(request)
+                if spelled_out and asked.spelled_out and is_bare:
+                    return redirect(request.path + query_string([*asked.texts, *others_in(request)]))
+                return view(request, collection, asked, **kwargs)
             except (CannotAnswer, WrongOption) as error:
-                context = None if "ending" in kwargs else page(request, collection, "results")
-                return refused(request, collection, str(error), is_page="ending" not in kwargs, context=context)
+                context = page(request, collection, "results") if is_page else None
+                return refused(request, collection, str(error), is_page=is_page, context=context)
 
-        return answered
+        return wrapper
 
-    return decorated
+    return decorator
 
 
-def misread(request: HttpRequest, known: Iterable[str], many: Iterable[str] = ()) -> str:
+def others_in(request: HttpRequest) -> list[tuple[str, str]]:
+    """(name, text) of the parameters in the address that are no options."""
+    return [(name, text) for name, texts in request.GET.lists() if name not in OPTION_PARAMETERS for text in texts]
+
+
+def problem_of_parameters(request: HttpRequest, names: Iterable[str], many: Iterable[str] = ()) -> str:
     """A sentence that says which parameter in the address is wrong; "" where the page reads all of them."""
-    known = (*known, *OF_PICTURES)
+    readable = (*names, *PICTURE_PARAMETERS)
     for name, values in request.GET.lists():
-        if name not in known and not name.startswith(OF_MAILS):
-            instead = nearest(name, known) or f"it takes {', '.join(known)}."
+        if name not in readable and not name.startswith(MAIL_PREFIXES):
+            instead = nearest(name, readable) or f"it takes {', '.join(readable)}."
             return f"This page takes no parameter {name[:40]!r}; {instead}"
-        if name in known and len(values) > 1 and name not in many:
+        if name in readable and len(values) > 1 and name not in many:
             return f"The address has {name} {len(values)} times; give it once."
     return ""
 
 
-def departures(request: HttpRequest, collection: Collection) -> str:
+def query_of_panel(request: HttpRequest, collection: Collection) -> str:
     """The query string for a submitted panel: only the options that differ from the profile.
 
     The parameter `panel` has the profile of the form as it was shown. A control with the value of that profile was
     not changed by the reader, so that a change of the profile alone takes all options of the new one.
     """
     params = request.GET
-    profile = params.get("profile") or PROFILE
-    shown, wanted = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
-    changed = [
-        (name, text) for name, text in panel.values_in(params).items() if text not in (shown[name], wanted[name])
-    ]
-    return ending([("measure", params.get("measure", "")), ("profile", profile), *changed, *kept_in(request)])
+    measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
+    shown_profile, new_profile = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
+    values = panel.values_in(params).items()
+    changed = [(name, text) for name, text in values if text not in (shown_profile[name], new_profile[name])]
+    parts = [("measure", measure), ("profile", profile), *changed, *kept_in(request)]
+    return ending(parts, spelled_out=bool(collection.default_options))
 
 
 def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
@@ -183,23 +230,28 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     Without `asked`, which is where the address has an error, the form shows what was sent.
     """
     params = request.GET
-    measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    of_profile = defaults_of(collection, profile)
-    shown = of_profile | panel.values_in(params)
+    default = {"measure": str(asked.measure), "profile": asked.profile} if asked else DEFAULTS
+    measure = params.get("measure") or default["measure"]
+    profile = params.get("profile") or default["profile"]
+    profile_options = defaults_of(collection, profile)
+    shown_options = profile_options | panel.values_in(params)
     if asked:
-        shown |= asked.options.as_dict() | dict(asked.of_judgments)  # in their usual spelling
+        shown_options |= asked.options.as_dict() | dict(asked.of_judgments)  # in their usual spelling
     grades = list(collection.grades.all())
-    controls = panel.controls(shown, of_profile, [grade.plain for grade in grades])
+    controls = panel.controls(shown_options, profile_options, [grade.plain for grade in grades])
     kept = kept_in(request)
+    spelled_out = bool(collection.default_options)
+    back = ending([("measure", measure), ("profile", profile), *kept], spelled_out=spelled_out)
     return {
         "measure": measure,
-        "offered": OFFERED,
+        "offered": OFFERED_MEASURES,
         "profile": profile,
         "profiles": PROFILES,
         "controls": controls,
         "departing": [control for control in controls if control["departs"]],
         "kept": kept,  # hidden fields
-        "back": request.path + ending([("measure", measure), ("profile", profile), *kept]),  # without the options
+        "back": request.path + back,  # without the options
+        "is_default": asked is not None and dict(asked.texts) == collection.default_options,
         # The form does not show it: the page that compares systems takes it from here.
         "lowest": min((float(grade.value) for grade in grades), default=0.0),
     }

@@ -1,14 +1,15 @@
-"""The charts of a page, and each chart as SVG at ?chart=ID, for browsers without scripts."""
+"""The charts of a page, and each chart at ?chart=ID: as SVG for browsers without scripts, and as a file."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Semaphore
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import json_script
+from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 
 from ratings.web.downloads import busy
@@ -18,8 +19,9 @@ from ..charts import pictures
 NARROWEST, WIDEST = 200, 8_000  # pixels
 # A process draws one chart at a time, and the requests that wait for it must leave threads to pages. A browser
 # without scripts asks for all charts of a page at once.
-AT_ONCE = 4
-_turns = Semaphore(AT_ONCE)
+PICTURES_AT_ONCE = 4
+PICTURE_TYPES = {"png": "image/png", "svg": "image/svg+xml"}  # of picture files, by their ending
+_turns = Semaphore(PICTURES_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,15 @@ class Chart:
     id: str
     spec: dict
     alt_text: str
-    least: int | None = None  # least width in pixels, on a page that scrolls
+    least_width: int | None = None  # in pixels, on a page that scrolls
+    # Of a chart that can be taken away as a file, which says what it shows.
+    title: str = ""
+    caption: str = ""
+    file: str = ""  # its name, without the ending
+
+    def titled(self, title: str, caption: str, file: str) -> "Chart":
+        """The chart with what its picture file says."""
+        return replace(self, title=title, caption=caption, file=f"{file}-{self.id}")
 
     @property
     def script(self) -> SafeString:
@@ -55,23 +65,38 @@ def charted(request: HttpRequest, template: str, context: dict) -> HttpResponse:
 
 
 def picture(request: HttpRequest, charts: Iterable[Chart]) -> HttpResponse:
-    """The chart of the address as SVG, in its ?theme= and ?width=. Raises Http404 where there is no such chart."""
+    """The chart that ?chart= names, as SVG or with ?picture= as a file. Raises Http404 where there is none."""
     theme = request.GET.get("theme", pictures.THEMES[0])
+    # `charted` calls this only for an address with ?chart=.
     chart = next((chart for chart in charts if chart.id == request.GET["chart"]), None)
     if not chart or theme not in pictures.THEMES:
         raise Http404("The page has no such chart.")
-    asked = width(request)
+    pixels, ending = width(request), request.GET.get("picture", "")  # "": a picture on a page
+    # Only charts with a title are files: those say what they show.
+    if ending and (not chart.title or ending not in PICTURE_TYPES):
+        raise Http404("No such picture.")
     if not _turns.acquire(blocking=False):
         return busy(request, "The server is drawing charts for others now.")
     try:
-        return HttpResponse(pictures.svg(chart.spec, theme=theme, width=asked), content_type="image/svg+xml")
+        if ending:
+            return picture_file(chart, ending, pixels)
+        return HttpResponse(pictures.svg(chart.spec, theme=theme, width=pixels), content_type="image/svg+xml")
     finally:
         _turns.release()
 
 
+def picture_file(chart: Chart, ending: str, width: int) -> HttpResponse:
+    """The chart as a file with its title and caption, on white."""
+    spec = pictures.titled(chart.spec, chart.title, chart.caption, width)
+    svg = pictures.svg(spec, width=width, title=chart.title, description=chart.alt_text, paper=True)
+    content = svg if ending == "svg" else pictures.png(svg)
+    saved = {"Content-Disposition": content_disposition_header(True, f"{chart.file}.{ending}") or ""}
+    return HttpResponse(content, content_type=PICTURE_TYPES[ending], headers=saved)
+
+
 def width(request: HttpRequest) -> int:
-    """The width of the address in pixels. Raises Http404 for one outside NARROWEST to WIDEST."""
-    asked = request.GET.get("width", str(pictures.WIDTH))
-    if not re.fullmatch("[0-9]{1,5}", asked) or not NARROWEST <= int(asked) <= WIDEST:
+    """The width that the address asks for, in pixels. Raises Http404 for one outside NARROWEST to WIDEST."""
+    pixels = request.GET.get("width", str(pictures.WIDTH))
+    if not re.fullmatch("[0-9]{1,5}", pixels) or not NARROWEST <= int(pixels) <= WIDEST:
         raise Http404("No such width.")
-    return int(asked)
+    return int(pixels)

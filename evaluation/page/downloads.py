@@ -1,19 +1,17 @@
 """Responses with tables, as CSV or as Excel workbooks, and with JSON documents."""
 
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 
 from ratings.formats import spreadsheet, workbooks
 from ratings.models import Collection
 from ratings.people.access import View, readers_page
-from ratings.web.downloads import made_in_turn, sent
+from ratings.web.downloads import made_in_turn
 
 from ..scores import Asked
 from . import documents
@@ -35,12 +33,12 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     `names` and `many`: the parameters of the file besides options, as for `with_options`.
     """
 
-    def decorated(view: Callable[..., Files]) -> View:
+    def decorator(view: Callable[..., Files]) -> View:
         @readers_page
         @made_in_turn
         @with_options(*names, "raw", many=many)
         @wraps(view)
-        def answered(
+        def wrapper(
             request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
         ) -> HttpResponse:
             files = view(request, collection, asked, **kwargs)
@@ -48,29 +46,31 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
                 return json_response(files.name, files.json())
             return table_response(request, ending, files.name, *files.table())
 
-        return answered
+        return wrapper
 
-    return decorated
+    return decorator
 
 
 def table_response(
     request: HttpRequest, ending: str, name: str, header: Iterable[str], rows: Iterable[Iterable]
-) -> HttpResponseBase:
+) -> HttpResponse:
     """The response with the rows as the file of this ending, "csv" or "xlsx". nan and None are empty cells.
 
-    CSV is for spreadsheets, or as it is if ?raw=1. Too many rows for a workbook are refused.
+    CSV is for spreadsheets, or with ?raw=1 for programs. Too many rows for a workbook are refused.
     """
     if ending == "csv":
-        lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
+        is_raw = request.GET.get("raw") == "1"
+        lines = spreadsheet.download(chain([header], rows), raw=is_raw)
         response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
         return response
     try:
-        book = workbooks.written(header, rows)
+        workbook = workbooks.written(header, rows)
     except workbooks.TooManyRows as problem:
         return HttpResponseBadRequest(f"{problem} Save it as CSV.\n", content_type="text/plain; charset=utf-8")
-    response = sent(io.BytesIO(book), f"{name}.xlsx")
-    response["Content-Type"] = workbooks.TYPE  # the system may not know it
+    response = HttpResponse(workbook, content_type=workbooks.CONTENT_TYPE)
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.xlsx")
+    response["Content-Encoding"] = "identity"  # so that it is not compressed a second time
     return response
 
 

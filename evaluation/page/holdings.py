@@ -22,23 +22,24 @@ def holdings(collection: Collection) -> dict[str, int]:
     raters = list(collection.raters.order_by().values_list("pk", flat=True))
     done = Assignment.objects.filter(rater__in=raters, state=Assignment.State.DONE).count()
     waiting = Assignment.objects.filter(collection=collection).waiting().count()
-    judged = cache.by_query(collection, version, "judged", lambda queries: _judged(collection, queries))
-    _, ratings, cannot, pairs = judged.sum(axis=1).tolist()
-    graded = collection.raters.filter(Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False)))
+    counts = cache.by_query(collection, version, "judged", lambda queries: _counts_by_query(collection, queries))
+    _, grades, cannot_judge, judged_pairs = counts.sum(axis=1).tolist()
+    has_grade = Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
+    raters_with_grades = collection.raters.counted().filter(has_grade)
     textless = collection.documents.filter(body="")
-    return brought(collection, version) | {
+    return imported_counts(collection, version) | {
         "textless": cache.count(collection, version.unrated, "textless", textless.count),
-        "judged": pairs,  # with a grade or an adjudication
-        "ratings": ratings,  # grades
-        "cannot": cannot,  # "cannot judge" answers
-        "raters": cache.count(collection, version, "raters", graded.count),
+        "judged": judged_pairs,  # with a grade or an adjudication
+        "ratings": grades,
+        "cannot": cannot_judge,  # answers
+        "raters": cache.count(collection, version, "raters", raters_with_grades.count),
         "pairs": Pair.objects.filter(query__collection=collection).count(),
         "wanted": waiting + done,  # assignments
         "done": done,
     }
 
 
-def brought(collection: Collection, version: Version) -> dict[str, int]:
+def imported_counts(collection: Collection, version: Version) -> dict[str, int]:
     """What was imported until this version. Three database queries, or none."""
 
     def counted() -> dict[str, int]:
@@ -47,27 +48,26 @@ def brought(collection: Collection, version: Version) -> dict[str, int]:
     return cache.count(collection, version.unrated, "brought", counted)
 
 
-def _judged(collection: Collection, queries: list[int] | None) -> np.ndarray:
-    """Counts by query, int64[4, n]: pk, grades, "cannot judge" answers, judged pairs. A query has two columns.
+def _counts_by_query(collection: Collection, queries: list[int] | None) -> np.ndarray:
+    """Counts by query, int64[4, n]: the pk of the query, grades, "cannot judge" answers, judged pairs.
 
-    queries: pks; None: all of the collection.
+    A query has two columns to be added up, one of its ratings and one of its pairs. queries: pks; None: all of the
+    collection.
     """
-    ratings, pairs = Rating.objects.order_by(), Pair.objects.order_by()
+    ratings, pairs = Rating.objects.counted(), Pair.objects.order_by()
     # A rating's own query is a copy without an index.
     if queries is None:
         ratings, pairs = ratings.filter(rater__collection=collection), pairs.filter(query__collection=collection)
     else:
         ratings, pairs = ratings.filter(pair__query__in=queries), pairs.filter(query__in=queries)
-    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False)
-    counted = (
-        ratings.values_list("query").annotate(
-            grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE
-        ),
-        pairs.filter(Exists(graded) | Q(adjudication__isnull=False))
-        .values_list("query")
-        .annotate(grades=_NONE, cannot=_NONE, pairs=Count("pk")),
+    has_grade = Exists(Rating.objects.counted().filter(pair=OuterRef("pk"), grade__isnull=False))
+    judged_pairs = pairs.filter(has_grade | Q(adjudication__isnull=False))
+    of_ratings = ratings.values_list("query").annotate(
+        grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE
     )
-    return np.hstack([columns_of(*rows.query.sql_with_params(), 4) for rows in counted])
+    of_pairs = judged_pairs.values_list("query").annotate(grades=_NONE, cannot=_NONE, pairs=Count("pk"))
+    statements = [counts.query.sql_with_params() for counts in (of_ratings, of_pairs)]
+    return np.hstack([columns_of(statement, params, columns=4) for statement, params in statements])
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class NextStep:
 
 
 def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
-    """The first step that is missing before there are scores; None where there are."""
-    commands, nothing = [], "Nothing has been judged yet, so there is no score."
+    """The first step that is missing before there are scores; None where there are. held: as from `holdings`."""
+    nothing_judged = "Nothing has been judged yet, so there is no score."
     if not held["queries"]:
         lack = "This collection has no queries yet."
         cure = "Import a file with one query a line: its id, its text, and what the person wanted."
@@ -92,12 +92,12 @@ def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
     elif held["judged"]:
         return None
     elif held["wanted"]:
-        lack = nothing
+        lack = nothing_judged
         cure = f"{held['wanted']:,} ratings wait for raters. Tell them. Numbers appear here with the first rating."
         commands = ["add_member SLUG NAME rater"]
     else:
-        lack = nothing
+        lack = nothing_judged
         cure = "Ask raters for the documents at the top of the rankings, or import judgments that you have."
         commands = ["pool SLUG", "add_member SLUG NAME rater", "import_qrels SLUG judgments.qrels"]
-    commands = [f"python3 run.py manage {each.replace('SLUG', collection.slug)}" for each in commands]
+    commands = [f"python3 run.py manage {command.replace('SLUG', collection.slug)}" for command in commands]
     return NextStep(lack, cure, commands)

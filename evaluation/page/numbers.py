@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from ..scores import Standing
 
 MINUS = "−"
-LOW = '<span aria-hidden="true">▼ </span><span class="vh">below the neutral point </span>'
+LOW_MARK = '<span aria-hidden="true">▼ </span><span class="vh">below the score of an empty list </span>'
 
 
 def decimals(value: float | None, places: int = 4) -> str:

@@ -16,7 +16,7 @@ def _phrase(sentence: str) -> str:
 
 
 # A phrase for each value of each option. A value without a phrase is shown by its name.
-WORDS = {
+PHRASES = {
     "gain": {
         "linear": "the grade itself",
         "exponential": "2^grade − 1",
@@ -96,9 +96,10 @@ def _control(name: str, value: str, default: str, grades: Iterable[str]) -> dict
     value: as in the commands; default: that of the profile; grades: the scale, for the text of a map.
     """
     known = OF_JUDGMENTS.get(name) or CHOICES.get(name, ())
-    words = WORDS.get(name, {})
+    words = PHRASES.get(name, {})
+    # asks: whether the text field belongs to this choice.
     choices = [
-        {"value": each, "words": words.get(each, ""), "asks": (name, each) == ("gain", "map")} for each in known
+        {"value": text, "words": words.get(text, ""), "asks": (name, text) == ("gain", "map")} for text in known
     ]
     chosen, text_field = value, None
     if name == "gain":
@@ -148,32 +149,42 @@ def values_in(params: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_force(asked: Asked) -> list[dict]:
-    """Each option in force for the measure: label, words, whether it departs, and whether the measure reads it."""
-    measure, departing, params = asked.measure, set(asked.departing), dict(asked.measure.params)
-    options = effective(measure, asked.options)
-    phrases = {name: WORDS.get(name, {}).get(text, text) for name, text in options.as_dict().items()}
+    """Each option in force: label, phrase, whether it departs from the profile, whether the measure uses it.
+
+    What the parameters of the measure state, such as dcg= and rel=, departs from no profile.
+    """
+    measure, phrases = asked.measure, _phrases(asked)
+    # The base of the logarithm stands in the phrase of the discount.
+    departing = {"discount" if name == "log_base" else name for name in asked.departing}
+    # Options that only some measures read, and this one does not.
+    unused = set(OF_SOME) - set(MEASURES[measure.name].reads)
+    params = dict(measure.params)
+    if "dcg" in params:
+        departing -= {"gain", "discount"}
+        phrases |= {name: f"{phrases[name]}, by dcg={params['dcg']}" for name in ("gain", "discount")}
+    if "rel" in params and "relevant_from" not in unused:
+        departing -= {"relevant_from"}
+        grade = decimal_text(float(params["rel"]))
+        phrases["relevant_from"] = f"grade {grade}, by rel={grade}"
+    phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
+    return [
+        {"label": ABOUT[name][0], "words": phrase, "departs": name in departing, "used": name not in unused}
+        for name, phrase in phrases.items()
+    ]
+
+
+def _phrases(asked: Asked) -> dict[str, str]:
+    """The phrase of each option in force, by name; the phrase of `discount` also has the base of the logarithm."""
+    options = effective(asked.measure, asked.options)
+    texts = options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
+    phrases = {name: PHRASES.get(name, {}).get(text, text) for name, text in texts.items()}
     base = phrases.pop("log_base")
     phrases["discount"] = f"1 / log{base}(rank + 1)"
     if options.discount == "jk2002":
         phrases["discount"] = f"1 / log{base}(rank) from rank {base} on, 1 before"
-    phrases["unjudged"] = unjudged(measure, options)
+    phrases["unjudged"] = unjudged(asked.measure, options)
     phrases["relevant_from"] = f"grade {phrases['relevant_from']}"
-    phrases["rule"] = WORDS["rule"].get(asked.rule, asked.rule)
-    phrases["adjudications"] = WORDS["adjudications"].get(asked.adjudications, asked.adjudications)
-    if "log_base" in departing:
-        departing.add("discount")
-    if stated := params.get("dcg"):
-        departing -= {"gain", "discount"}
-        phrases |= {name: f"{phrases[name]}, by dcg={stated}" for name in ("gain", "discount")}
-    unused = {*OF_SOME} - {*MEASURES[measure.name].reads}
-    if "rel" in params and "relevant_from" not in unused:
-        departing -= {"relevant_from"}
-        phrases["relevant_from"] = "grade {0}, by rel={0}".format(decimal_text(params["rel"]))
-    phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
-    return [
-        {"label": ABOUT[name][0], "words": words, "departs": name in departing, "used": name not in unused}
-        for name, words in phrases.items()
-    ]
+    return phrases
 
 
 def unjudged(measure: Measure, options: Options) -> str:
@@ -181,4 +192,4 @@ def unjudged(measure: Measure, options: Options) -> str:
     grade = options.assumed_grade
     if MEASURES[measure.name].skips_unjudged and options.unjudged not in ("condensed", "require"):
         return f"ignored, as always in {measure.name}"
-    return WORDS["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"
+    return PHRASES["unjudged"][options.unjudged] if grade is None else f"taken as grade {decimals(grade, 2)}"

@@ -19,7 +19,7 @@ def counted(number: int, one: str, many: str) -> str:
 def named(names: Sequence[str], most: int = 3) -> SafeString:
     """The names in bold, as "b, c and d"; above `most` + 1 of them, as "b, c, d and 4 more"."""
     shown, rest = list(names[:most]), len(names) - most
-    if len(names) == most + 1:
+    if len(names) == most + 1:  # rather the last name than "1 more"
         shown, rest = list(names), 0
     parts = [format_html("<b>{}</b>", name) for name in shown] + ([f"{rest} more"] if rest > 0 else [])
     if len(parts) < 2:
@@ -28,6 +28,7 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
 
 
 def joined(between: str, parts: Iterable[str]) -> SafeString:
+    """The parts as HTML with `between` between them; those that are no HTML are escaped."""
     return format_html_join(between, "{}", ((part,) for part in parts))
 
 

@@ -27,7 +27,7 @@ class Record:
     ratings: Ratings | None  # None where they were dropped
     values: "GradeValues"
     rankings: dict[str, Rankings]  # by system
-    pks: dict[str, int] = field(default_factory=dict)  # by system; empty where there is no collection
+    system_pks: dict[str, int] = field(default_factory=dict)  # by name; empty where there is no collection
 
     @cached_property
     def unrated(self) -> "Record":
@@ -53,6 +53,7 @@ class Opinions:
     rater: np.ndarray  # int64[n], pks
     grade: np.ndarray  # float64[n], nan for "cannot judge"
     moment: np.ndarray  # int64[n], when the pair was first rated, in seconds since 1970
+    left_out: int = 0  # how many raters are left out, whose ratings are not here
 
 
 class Terms(NamedTuple):

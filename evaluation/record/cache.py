@@ -4,9 +4,11 @@ A rating changes the judgments of one query. The version of a collection holds t
 only the queries that changed since are read and computed again.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from ..judgments.rules import RULES_OF_ALL, combine
 from ..measures import Judgments
 from . import Opinions, Record, Version
 
-FEW = 500  # changed queries; where more changed, everything is read again
+MOST_CHANGED_QUERIES = 500  # where more changed, everything is read again
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Columns:
     """Numbers of every query, by name: arrays of shape [queries] or [queries, ...]."""
 
     record: Record  # without ratings
-    of: dict[Hashable, np.ndarray]
+    of: Mapping[Any, np.ndarray]  # by hashable names
     _memory: dict = field(default_factory=dict)
 
     def remember(self, name: Hashable, make: Callable):
@@ -47,7 +49,7 @@ class Columns:
             self._memory[name] = make()
         return self._memory[name]
 
-    def renewed(self, part: Record, queries: list[int], changed: dict[Hashable, np.ndarray]) -> "Columns":
+    def renewed(self, part: Record, queries: list[int], changed: Mapping[Any, np.ndarray]) -> "Columns":
         """These columns with the numbers of `queries` replaced by `changed`."""
         places = self.record.places(queries)
         renewed = {name: column.copy() for name, column in self.of.items()}
@@ -63,15 +65,17 @@ def read(collection: Collection, source: Source, version: Version | None = None)
     """
     version = version or record.version(collection)
 
-    def renewed(old: Record, queries: list[int]) -> Record:
-        part = record.part(collection, old, queries)
-        return replace(old, ratings=old.ratings.renewed(old.places(queries), part.ratings), values=part.values)
-
-    def whole() -> Record:
+    def load() -> Record:
         return record.load(collection, source.systems, source.ties)
 
-    data = _current(_records, collection, version, (source.systems, source.ties), whole, renewed)
-    return data, _current(_judgments, collection, version, source, lambda: source.judgments(data))
+    def update(old: Record, changed_queries: list[int]) -> Record:
+        part = record.part(collection, old, changed_queries)
+        ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
+        return replace(old, ratings=ratings, values=part.values)
+
+    data = _current(_records, collection, version, (source.systems, source.ties), load, update)
+    judgments = _current(_judgments, collection, version, source, lambda: source.judgments(data))
+    return data, judgments
 
 
 def columns(
@@ -79,7 +83,7 @@ def columns(
     version: Version,
     source: Source,
     name: Hashable,
-    compute: Callable[[Record, Judgments], dict[Hashable, np.ndarray]],
+    compute: Callable[[Record, Judgments], Mapping[Any, np.ndarray]],
 ) -> Columns:
     """The columns that `compute` returns for this version.
 
@@ -87,16 +91,17 @@ def columns(
     everything computed from this source.
     """
 
-    def whole() -> Columns:
+    def compute_all() -> Columns:
         data, judgments = read(collection, source, version)
         return Columns(data.unrated, compute(data, judgments))
 
-    def renewed(old: Columns, queries: list[int]) -> Columns:
-        part = record.part(collection, old.record, queries)
-        return old.renewed(part, queries, compute(part, source.judgments(part)))
+    def update(old: Columns, changed_queries: list[int]) -> Columns:
+        part = record.part(collection, old.record, changed_queries)
+        return old.renewed(part, changed_queries, compute(part, source.judgments(part)))
 
-    by_query = None if source.rule in RULES_OF_ALL else renewed
-    return _current(_columns, collection, version, (source, name), whole, by_query)
+    # Rules of all ratings can change the judgments of every query after one rating.
+    can_update = source.rule not in RULES_OF_ALL
+    return _current(_columns, collection, version, (source, name), compute_all, update if can_update else None)
 
 
 def whole(collection: Collection, name: Hashable, make: Callable):
@@ -127,48 +132,52 @@ def by_query(
 
     `rows` returns those of some queries, or of all (None).
     """
-    return _current(_counts, collection, version, name, lambda: rows(None), _rows_renewed(rows))
+    return _current(_counts, collection, version, name, lambda: rows(None), _update_of_rows(rows))
 
 
 def opinions(collection: Collection) -> Opinions:
     """All ratings of the present version. Only queries whose ratings changed are read again."""
-
-    def rows(queries: list[int] | None) -> np.ndarray:
-        return record.opinion_rows(collection, queries)
-
+    read_rows = partial(record.opinion_rows, collection)
     version = record.version(collection)
-    opinion_rows = _current(_wholes, collection, version, "opinions", lambda: rows(None), _rows_renewed(rows))
+    rows = _current(_wholes, collection, version, "opinions", read_rows, _update_of_rows(read_rows))
     queries = without_ratings(collection, "queries", lambda: record.queries_of(collection))
-    return record.opinions_in(collection, queries, opinion_rows)
+    return record.opinions_in(collection, queries, rows)
 
 
-def _rows_renewed(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarray, list[int]], np.ndarray]:
-    def renewed(old: np.ndarray, queries: list[int]) -> np.ndarray:
-        return np.hstack([old[:, ~np.isin(old[0], queries)], rows(queries)])
+def _update_of_rows(rows: Callable[[list[int]], np.ndarray]) -> Callable[[np.ndarray, list[int]], np.ndarray]:
+    """The `update` of `_current` for rows that begin with their query; `rows` reads those of some queries."""
 
-    return renewed
+    def update(old: np.ndarray, changed_queries: list[int]) -> np.ndarray:
+        unchanged = old[:, ~np.isin(old[0], changed_queries)]
+        return np.hstack([unchanged, rows(changed_queries)])
+
+    return update
 
 
 def _current(
-    kept: "Recent",
+    cached: "Recent",
     collection: Collection,
     version: Version,
     name: Hashable,
-    whole: Callable[[], object],
-    renewed: Callable[[object, list[int]], object] | None = None,
+    compute: Callable[[], object],
+    update: Callable[[object, list[int]], object] | None = None,
 ):
-    """The value under `name`, brought up to date by `renewed` where few queries changed, else by `whole`."""
-    former, value = kept.get((version.basis, name)) or (None, None)
-    if former and former.number == version.number:
+    """The value under `name` for this version: from the cache, updated where few queries changed, or computed.
+
+    update: makes the value from that of a former version and the pks of the queries that changed since.
+    """
+    key = (version.basis, name)
+    former_version, value = cached.get(key) or (None, None)
+    if former_version and former_version.number == version.number:
         return value
-    changed = None
-    if renewed and former and former.number < version.number:
-        changed = record.changed_queries(collection, former, version)
-    if changed is None or len(changed) > FEW:
-        value = whole()
-    elif changed:
-        value = renewed(value, changed)
-    kept.put((version.basis, name), (version, value))
+    changed_queries = None  # pks; None: not known
+    if update and former_version and former_version.number < version.number:
+        changed_queries = record.changed_queries(collection, former_version, version)
+    if changed_queries is None or len(changed_queries) > MOST_CHANGED_QUERIES:
+        value = compute()
+    elif changed_queries:
+        value = update(value, changed_queries)
+    cached.put(key, (version, value))
     return value
 
 
@@ -188,11 +197,12 @@ class Recent:
             return self._kept.get(key)
 
     def put(self, key: tuple[tuple, Hashable], value) -> None:
-        (collection, *_), _ = basis, _ = key
+        basis, _ = key  # begins with the collection
         with self._lock:
             # Values of a former basis are never asked for again, and rankings are large.
-            for former in [other for other in self._kept if other[0][0] == collection and other[0] != basis]:
-                del self._kept[former]
+            for former, name in list(self._kept):
+                if former[0] == basis[0] and former != basis:
+                    del self._kept[former, name]
             self._kept.pop(key, None)
             self._kept[key] = value
             while len(self._kept) > self._limit:

@@ -1,5 +1,6 @@
 """The pool and the rounds of a collection as arrays, for expected values."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,9 +23,7 @@ class PoolRows(NamedTuple):
     document: np.ndarray  # pks
     wanted: np.ndarray  # how many ratings are wanted
     born: np.ndarray  # how many rounds there were when the pair came to the pool
-    known: (
-        np.ndarray
-    )  # how many there were when it was judged outside rounds; NOT_KNOWN: unjudged, or not stored yet
+    known: np.ndarray  # how many when it was judged outside rounds; NOT_KNOWN: unjudged, or not stored yet
     waiting: np.ndarray  # whether a rating is still wanted
     retired: np.ndarray
     anchored: np.ndarray  # whether it is gold or a warm-up
@@ -56,48 +55,50 @@ class RoundRows:
 def pool_rows(collection: Collection) -> PoolRows:
     """All pairs of the collection. One database query."""
 
-    def flag(condition) -> Case:
+    def one_or_zero(condition) -> Case:
+        """1 where the condition holds, else 0: `columns_of` reads numbers alone."""
         return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
-    of_pair = {"pair": OuterRef("pk")}
-    rows = Pair.objects.filter(query__collection=collection).order_by()
-    columns = rows.annotate(
+    waiting_assignments = Assignment.objects.waiting().filter(pair=OuterRef("pk"))
+    anchors = Anchor.objects.filter(pair=OuterRef("pk"))
+    pairs = Pair.objects.filter(query__collection=collection).order_by()
+    columns = pairs.annotate(
         known_at=Coalesce("known", NOT_KNOWN, output_field=IntegerField()),
-        is_waiting=flag(Exists(Assignment.objects.waiting().filter(**of_pair))),
-        is_retired=flag(Q(retired_at__isnull=False)),
-        is_anchored=flag(Exists(Anchor.objects.filter(**of_pair))),
+        is_waiting=one_or_zero(Exists(waiting_assignments)),
+        is_retired=one_or_zero(Q(retired_at__isnull=False)),
+        is_anchored=one_or_zero(Exists(anchors)),
     ).values_list(
         "pk", "query_id", "document_id", "wanted", "born", "known_at", "is_waiting", "is_retired", "is_anchored"
     )
-    *numbers, waiting, retired, anchored = columns_of(*columns.query.sql_with_params(), 9)
+    *numbers, waiting, retired, anchored = columns_of(*columns.query.sql_with_params(), columns=9)
     return PoolRows(*numbers, waiting > 0, retired > 0, anchored > 0)
 
 
 def round_rows(collection: Collection) -> list[RoundRows]:
     """All rounds, oldest first. Two database queries."""
-    facts = collection.rounds.order_by("number").values_list(
+    rounds = collection.rounds.order_by("number").values_list(
         "pk", "number", "threshold", "precision", "judged", "seen__triage"
     )
-    drawn: dict[int, list] = {pk: [] for pk, *_ in facts}
-    rows = Drawn.objects.filter(round__collection=collection).order_by("round", "place")
-    for of, *row in rows.values_list("round_id", "pair_id", "unit", "key", "rate", "within", "born"):
-        drawn.setdefault(of, []).append(row)
+    drawn_pairs = Drawn.objects.filter(round__collection=collection).order_by("round", "place")
+    rows_of_round: dict[int, list] = defaultdict(list)  # by the pk of the round
+    for pk, *row in drawn_pairs.values_list("round_id", "pair_id", "unit", "key", "rate", "within", "born"):
+        rows_of_round[pk].append(row)
     return [
-        RoundRows(number, threshold, precision, judged, _packed(drawn[pk]), tuple(triage or ()))
-        for pk, number, threshold, precision, judged, triage in facts
+        RoundRows(number, threshold, precision, judged, _drawn_rows(rows_of_round[pk]), tuple(triage or ()))
+        for pk, number, threshold, precision, judged, triage in rounds
     ]
 
 
-def _packed(rows: list) -> DrawnRows:
+def _drawn_rows(rows: list) -> DrawnRows:
+    """The arrays of one round. rows: (pair, unit, key, rate, within, born) of each drawn pair, by place."""
     table = np.array(rows, np.float64).reshape(len(rows), 6)  # None becomes nan
-    pair, unit, key, rate, within, born = table.T
-    whole = [np.nan_to_num(column).astype(np.int64) for column in (pair, unit, born)]
-    return DrawnRows(whole[0], whole[1], key, rate, within, whole[2])
+    # The unit of greedy pairs is nan, and 0 as an integer.
+    pair, unit, born = np.nan_to_num(table[:, [0, 1, 5]].T).astype(np.int64)
+    key, rate, within = table[:, 2:5].T
+    return DrawnRows(pair, unit, key, rate, within, born)
 
 
 def rounds_so_far(collection: Collection) -> int:
     """The number of rounds. One database query."""
-    return (
-        Round.objects.filter(collection=collection).order_by("-number").values_list("number", flat=True).first()
-        or 0
-    )
+    numbers = Round.objects.filter(collection=collection).order_by("-number").values_list("number", flat=True)
+    return numbers.first() or 0

@@ -9,57 +9,75 @@ import numpy as np
 from ratings.copies.rows import query_names
 from ratings.formats.registry import Format
 from ratings.formats.rows import RatingLine
-from ratings.formats.values import natural
 from ratings.models import Collection
+from ratings.words import natural
 
 from .. import record
 from ..judgments.rules import combine
 from ..measures.decimals import decimal_text
 
-EXAMPLES = 5
-MEANS = {"mean", "weighted"}  # rules whose judgments can lie between two grades of the scale
+EXAMPLE_GRADES = 5  # in a message, at most
+RULES_OF_MEANS = {"mean", "weighted"}  # whose judgments can lie between two grades of the scale
 
 
 def judgments(
     collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
 ) -> list[RatingLine]:
-    """The judgments in the natural order of keys. `replacing` has integers by grade.
+    """The judgments in the natural order of keys. `replacing`: the integers to write, by grade.
 
     ValueError for a grade, and for a query, that `format` cannot hold.
     """
-    read = record.load(collection, systems=())
-    combined = combine(read.ratings, rule, adjudications=adjudications)
-    queries = read.queries["key"].to_numpy()[combined.query].tolist()
-    keys = record.document_keys(np.unique(combined.document).tolist())
-    documents = [keys[pk] for pk in combined.document.tolist()]
-    grades = combined.grade.tolist()
-    written = [replacing.get(grade, grade) for grade in grades]
-    rows = list(zip(queries, documents, written, grades, strict=True))
-    fit = {grade for grade in set(grades) if grade in replacing or (grade >= 0 and grade % 1 == 0)}
-    refused = [(*row, grade) for *row, grade in rows if grade not in fit]
-    if refused and format.whole:
-        scale = {float(grade.value) for grade in collection.grades.all()}
-        between = rule in MEANS and any(grade not in scale for *_, grade in refused)
-        cannot, some = refusal(refused, len(rows), format.name.removeprefix("trec-"))
-        steps = ",".join(f"{grade}=…" for grade in some)
-        median = "; the rule median keeps to the grades of the scale" if between else ""
-        raise ValueError(f"{cannot}. Map each to an integer, {steps}{median}.")
+    data = record.load(collection, systems=())
+    combined = combine(data.ratings, rule, adjudications=adjudications)
+    queries = data.queries["key"].to_numpy()[combined.query].tolist()
+    document_keys = record.document_keys(np.unique(combined.document).tolist())
+    documents = [document_keys[pk] for pk in combined.document.tolist()]
+    rows = list(zip(queries, documents, combined.grade.tolist(), strict=True))
+    if format.whole:
+        refuse_grades(collection, rule, rows, replacing, format)
     names = query_names(collection, format)
     lines = []
-    for query, document, grade, _ in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
-        lines.append(RatingLine(0, names[query], document, "", Decimal(decimal_text(grade))))
+    for query, document, grade in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
+        written_grade = Decimal(decimal_text(replacing.get(grade, grade)))
+        lines.append(RatingLine(line=0, query=names[query], document=document, rater="", grade=written_grade))
     return lines
 
 
+def refuse_grades(
+    collection: Collection, rule: str, rows: list[tuple], replacing: dict[float, int], format: Format
+) -> None:
+    """Raises ValueError for grades that are neither replaced nor whole numbers from 0.
+
+    rows: (query, document, grade) of each judgment.
+    """
+    refused = [row for row in rows if row[-1] not in replacing and not (row[-1] >= 0 and row[-1] % 1 == 0)]
+    if not refused:
+        return
+    problem, examples = refusal(refused, len(rows), format.name.removeprefix("trec-"))
+    steps = ",".join(f"{grade}=…" for grade in examples)
+    scale = {float(grade.value) for grade in collection.grades.all()}
+    median = ""
+    if rule in RULES_OF_MEANS and any(grade not in scale for *_, grade in refused):
+        median = (
+            "; the rule median keeps to the grades of the scale, but gives other numbers than the mean"
+            "; a CSV holds decimals"
+        )
+    raise ValueError(f"{problem}. Map each to an integer, {steps}{median}.")
+
+
 def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:
-    """A phrase about the grades that `format` cannot hold, and the lowest of them as text."""
+    """A phrase about the grades that `format` cannot hold, and the lowest of them as text.
+
+    refused: (query, document, grade) of each such judgment; total: the number of all judgments.
+    """
     counts = Counter(grade for *_, grade in refused)
-    like = {grade: f"{query} {document}" for query, document, _, grade in reversed(refused)}
-    some = sorted(counts)[:EXAMPLES]
-    listed = ", ".join(f"{decimal_text(grade)} ({counts[grade]:,}, like {like[grade]})" for grade in some)
-    more = f" and {len(counts) - EXAMPLES:,} other grades" if len(counts) > EXAMPLES else ""
+    # The first pair of each grade: of equal keys in a dict the last one stays.
+    first_pairs = {grade: f"{query} {document}" for query, document, grade in reversed(refused)}
+    lowest = sorted(counts)[:EXAMPLE_GRADES]
+    listed = ", ".join(f"{decimal_text(grade)} ({counts[grade]:,}, like {first_pairs[grade]})" for grade in lowest)
+    more = f" and {len(counts) - EXAMPLE_GRADES:,} other grades" if len(counts) > EXAMPLE_GRADES else ""
     cannot = f"{len(refused):,} of {total:,} judgments have grades that {format} cannot hold, decimal or negative"
-    return f"{cannot}: {listed}{more}", list(map(decimal_text, some))
+    return f"{cannot}: {listed}{more}", list(map(decimal_text, lowest))
 
 
 def parse_map(text: str) -> dict[float, int]:

@@ -48,13 +48,13 @@ def machines(collection: Collection, use: str = JudgeUse.Use.EXPECTED) -> tuple[
 
 
 def judgments_of(used: InUse, queries: pd.DataFrame) -> Judgments:
-    """The grades of a machine as if they were judgments. One database query.
+    """The grades of a machine for these queries, as if they were judgments. One database query.
 
     For a pair that was asked about more than once, the first answer.
     """
     rows = MachineGrade.objects.filter(version=used.pk, repeat=1, state=MachineGrade.State.GRADED).order_by()
     statement = rows.values_list("query_id", "document_id", "value").query.sql_with_params()
-    query, document, value = columns_of(*statement, 3, np.float64)
+    query, document, value = columns_of(*statement, columns=3, kind=np.float64)
     query = index_of(query.astype(np.int64), queries["pk"])
-    there = query >= 0
-    return Judgments(len(queries), query[there], document[there].astype(np.int64), value[there])
+    kept = query >= 0  # -1: not among `queries`
+    return Judgments(len(queries), query[kept], document[kept].astype(np.int64), value[kept])

@@ -1,13 +1,13 @@
 """Rankings as arrays, and the results of a system query by query."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ratings.formats.rankings import in_32_bits
-from ratings.models import Collection, Ranking
+from ratings.models import Collection, Ranking, System
 
 from ..measures import Rankings
 from ..measures.arrays import distinct
@@ -25,45 +25,47 @@ def results(collection: Collection, record: Record, system: str) -> Iterator[tup
     One database query for each chunk of queries. Results without scores get 1 / rank, as in an exported run.
     Queries without a document are skipped. ValueError where the rankings are no longer those of `record`.
     """
-    rankings, queries = record.rankings[system], record.queries["pk"].tolist()
-    with_documents = np.flatnonzero(rankings.length).tolist()
-    for start in range(0, len(with_documents), QUERIES_AT_A_TIME):
-        places = with_documents[start : start + QUERIES_AT_A_TIME]
-        of_system = Ranking.objects.filter(system__collection=collection, system__name=system)
-        rows = of_system.filter(query__in=[queries[place] for place in places])
-        read = {query: lists for query, *lists in rows.values_list("query_id", "documents", "scores")}
-        for place in places:
-            expected = rankings.documents[slice(*rankings.offsets[place : place + 2])]
-            documents, scores = read.get(queries[place], (expected[:0], None))
+    rankings, pks = record.rankings[system], record.queries["pk"].tolist()
+    rows_with_documents = np.flatnonzero(rankings.length).tolist()
+    of_system = Ranking.objects.filter(system__collection=collection, system__name=system)
+    for start in range(0, len(rows_with_documents), QUERIES_AT_A_TIME):
+        chunk = rows_with_documents[start : start + QUERIES_AT_A_TIME]
+        stored = of_system.filter(query__in=[pks[row] for row in chunk])
+        lists = {pk: arrays for pk, *arrays in stored.values_list("query_id", "documents", "scores")}
+        for row in chunk:
+            expected = rankings.documents[rankings.offsets[row] : rankings.offsets[row + 1]]
+            # A ranking that was deleted meanwhile counts as an empty list, which is not the expected one.
+            documents, scores = lists.get(pks[row], (expected[:0], None))
             if not np.array_equal(documents, expected):
                 raise ValueError(f"the rankings of {system} were changed meanwhile; do it again.")
             if scores is None:
                 scores = 1 / np.arange(1, len(documents) + 1)
-            yield place, documents, scores.tolist()
+            yield row, documents, scores.tolist()
 
 
-def rankings_of(systems: dict[int, str], queries: pd.DataFrame, with_scores: bool) -> dict[str, Rankings]:
-    """The rankings by system; `systems` has names by pk. One database query."""
-    columns = ["documents"] + ["scores"] * with_scores
+def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: bool) -> dict[str, Rankings]:
+    """The rankings by the name of their system. One database query."""
+    columns = ["documents", "scores"] if with_scores else ["documents"]
+    # The driver returns packed bytes, which the fields turn into arrays.
     unpack = [Ranking._meta.get_field(name).to_python for name in columns]
     index = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
-    lists = {pk: {} for pk in systems}
+    lists = {system.pk: {} for system in systems}
     rows = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
     for system, query, *packed in byte_rows(rows) if systems else ():
         if query in index:
             lists[system][index[query]] = [array(value) for array, value in zip(unpack, packed, strict=True)]
-    return {name: _packed(lists[pk], len(queries)) for pk, name in systems.items()}
+    return {system.name: _packed(lists[system.pk], len(queries), system.gaps) for system in systems}
 
 
-def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
-    """One system's rankings; scores are nan where a ranking has none.
+def _packed(lists: dict[int, list[np.ndarray]], queries: int, gaps: bool) -> Rankings:
+    """The rankings of one system; scores are nan where a ranking has none.
 
     lists: by query number, the documents of the ranking, and its scores if these were read.
     """
     order = sorted(lists)
     documents = [lists[query][0] for query in order]
     length = np.zeros(queries, np.int64)
-    length[order] = [len(each) for each in documents]
+    length[order] = list(map(len, documents))
     present = np.zeros(queries, bool)
     present[order] = True
     scores = []
@@ -74,11 +76,12 @@ def _packed(lists: dict[int, list[np.ndarray]], queries: int) -> Rankings:
         documents=np.concatenate([np.empty(0, np.uint32), *documents]),
         scores=np.concatenate([np.empty(0), *scores]) if scores else None,
         present=present,
+        gaps=gaps,
     )
 
 
 def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: str) -> None:
-    """ValueError for a system with a ranking without scores."""
+    """Raises WrongOption, a ValueError, for a system with a ranking without scores."""
     for name, ranking in rankings.items():
         if ranking.scores is None or not np.isnan(ranking.scores).any():
             continue
@@ -92,31 +95,33 @@ def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: 
 
 def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
     """The rankings with the order of document keys as tiebreak, for documents with equal scores."""
-    tied = {name: _tied(ranking) for name, ranking in rankings.items()}
-    among = [rankings[name].documents[rows] for name, rows in tied.items()]
-    shared = distinct(np.concatenate([np.empty(0, np.uint32), *among]))
-    keys = document_keys(shared.tolist())
+    tied_rows = {name: _tied_rows(ranking) for name, ranking in rankings.items()}
+    tied_documents = [rankings[name].documents[rows] for name, rows in tied_rows.items()]
+    pks = distinct(np.concatenate([np.empty(0, np.uint32), *tied_documents]))
+    keys = document_keys(pks.tolist())
     # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
-    place = np.zeros(len(shared), np.int64)
-    place[np.searchsorted(shared, sorted(keys, key=keys.get))] = np.arange(len(keys))
-    broken = {}
+    place_of_key = np.zeros(len(pks), np.int64)
+    place_of_key[np.searchsorted(pks, sorted(keys, key=keys.get))] = np.arange(len(keys))
+    with_tiebreaks = {}
     for name, ranking in rankings.items():
         tiebreak = np.zeros(len(ranking.documents), np.int64)
-        tiebreak[tied[name]] = place[np.searchsorted(shared, ranking.documents[tied[name]])]
-        broken[name] = replace(ranking, tiebreak=tiebreak)
-    return broken
+        rows = tied_rows[name]
+        tiebreak[rows] = place_of_key[np.searchsorted(pks, ranking.documents[rows])]
+        with_tiebreaks[name] = replace(ranking, tiebreak=tiebreak)
+    return with_tiebreaks
 
 
-def _tied(ranking: Rankings) -> np.ndarray:
+def _tied_rows(ranking: Rankings) -> np.ndarray:
     """Rows whose score equals that of another row of the query in 32 bits. No others are equal in 64 bits."""
     rows = np.arange(len(ranking.documents))
     if not rows.size:
         return rows
     score = in_32_bits(ranking.scores)
     query = ranking.query
-    within = query[1:] == query[:-1]
-    if (within & (score[1:] > score[:-1])).any():
+    # Each row but the last is compared with the next one.
+    same_query = query[1:] == query[:-1]
+    if (same_query & (score[1:] > score[:-1])).any():
         rows = np.lexsort((score, query))
         score = score[rows]
-    equal = within & (score[1:] == score[:-1])
-    return rows[np.append(equal, False) | np.append(False, equal)]
+    tied_with_next = same_query & (score[1:] == score[:-1])
+    return rows[np.append(tied_with_next, False) | np.append(False, tied_with_next)]

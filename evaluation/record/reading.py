@@ -6,10 +6,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from django.db.models import Exists, OuterRef, Value
+from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from ratings.formats.values import natural
 from ratings.models import (
     Adjudication,
     Baseline,
@@ -22,6 +21,7 @@ from ratings.models import (
     SampledQuery,
     System,
 )
+from ratings.words import natural
 
 from ..judgments.rules import Ratings
 from ..measures import Judgments
@@ -29,13 +29,7 @@ from ..measures.options import BY_SCORE
 from ..measures.refusal import refuse_unknown
 from .arrays import GradeValues, Opinions, Record, Terms
 from .rankings import rankings_of, refuse_unscored, with_tiebreak
-from .sql import (
-    Seconds,
-    columns_of,
-    index_of,
-    looked_up,
-    rating_rows,
-)
+from .sql import Seconds, columns_of, index_of, looked_up, rating_rows
 from .versions import sql_of
 
 NO_GRADE = NO_RATER = 0  # no row has this primary key
@@ -52,27 +46,24 @@ def _statement(queries: int) -> str:
 
     Its parameters are the pks of the queries, NO_RATER, and the pks again.
     """
-    some = range(queries)
+    some = range(queries)  # any pks: only their number shows in the SQL
     ratings, adjudications = rating_rows(
-        *(model.objects.filter(pair__query__in=some) for model in (Rating, Adjudication))
+        *(rows.filter(pair__query__in=some) for rows in (Rating.objects.counted(), Adjudication.objects))
     )
     by_nobody = adjudications.values_list("pair__query_id", "pair__document_id", Value(NO_RATER), "grade_id")
     return f"{sql_of(ratings)} UNION ALL {sql_of(by_nobody)}"
 
 
-def load(
-    collection: Collection,
-    systems: Iterable[str] | None = None,
-    ties: str = "rank",
-) -> Record:
+def load(collection: Collection, systems: Iterable[str] | None = None, ties: str = "rank") -> Record:
     """The record of a collection with the rankings of the named systems (None: all).
 
     Eight database queries, or nine where the queries were drawn from a log. Scores are read only where `ties`
     needs them. Where `ties` is one of BY_SCORE, the keys of documents with equal scores are read, too, with one
     query for each 20,000. ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
-    queries, names = _with_draw(collection, queries_of(collection)), _systems(collection, systems)
-    rankings = rankings_of(names, queries, with_scores=ties != "rank")
+    queries = _with_draw(collection, queries_of(collection))
+    chosen = _systems(collection, systems)
+    rankings = rankings_of(chosen, queries, with_scores=ties != "rank")
     if ties != "rank":
         refuse_unscored(rankings, queries, ties)
     # Grades and raters are read last, so that they include those of all rows, unless deleted meanwhile.
@@ -80,11 +71,11 @@ def load(
     return Record(
         collection=collection.slug,
         queries=queries,
-        systems=tuple(names.values()),
+        systems=tuple(rankings),
         ratings=rows.combined(queries["pk"].to_numpy(), values),
         values=values,
         rankings=with_tiebreak(rankings) if ties in BY_SCORE else rankings,
-        pks={name: pk for pk, name in names.items()},
+        system_pks={system.name: system.pk for system in chosen},
     )
 
 
@@ -93,9 +84,9 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
 
     Two database queries, and two more for a rater or grade that `whole` does not have.
     """
-    places, rows, values = whole.places(queries), _Rows.of(collection, queries), whole.values
-    if not rows.known_to(values):
-        values = GradeValues.of(collection)
+    places = whole.places(queries)
+    rows = _Rows.of(collection, queries)
+    values = whole.values if rows.known_to(whole.values) else GradeValues.of(collection)
     return Record(
         collection=whole.collection,
         queries=whole.queries.iloc[places],
@@ -103,30 +94,38 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
         ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
         values=values,
         rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
-        pks=whole.pks,
+        system_pks=whole.system_pks,
     )
+
+
+def ratings_in(collection: Collection, whole: Record, ratings: QuerySet) -> Ratings:
+    """These ratings, of whomever, with the adjudications, for the queries of `whole`. Two database queries."""
+    return _Rows.of(collection, ratings=ratings).combined(whole.queries["pk"].to_numpy(), whole.values)
 
 
 def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray) -> Opinions:
     """The opinions from the results of `queries_of` and `opinion_rows`. Two more database queries."""
     query, document, rater, grade, moment = rows
-    # Grades and raters are read last, as in `load`.
+    # Grades and raters are read after the rows, so that they include those of all rows, unless deleted meanwhile.
     grades = dict(Grade.objects.filter(collection=collection).values_list("pk", "value"))
     raters = {pk: name for name, pk in sorted(collection.raters.values_list("name", "pk"))}
-    query = index_of(query, queries["pk"])
+    row = index_of(query, queries["pk"])
     value = looked_up(grade, {pk: float(value) for pk, value in grades.items()})
-    there = (query >= 0) & (index_of(rater, list(raters)) >= 0)
-    there &= ~np.isnan(value) | (grade == NO_GRADE)
+    # Without rows whose query, rater or grade was deleted between two reads. "Cannot judge" (NO_GRADE)
+    # has no value, and stays.
+    kept = (row >= 0) & (index_of(rater, list(raters)) >= 0)
+    kept &= ~np.isnan(value) | (grade == NO_GRADE)
     return Opinions(
         collection=collection.slug,
         queries=queries,
         scale=sorted(map(float, grades.values())),
         raters=raters,
-        query=query[there],
-        document=document[there],
-        rater=rater[there],
-        grade=value[there],
-        moment=moment[there],
+        query=row[kept],
+        document=document[kept],
+        rater=rater[kept],
+        grade=value[kept],
+        moment=moment[kept],
+        left_out=collection.left_out,
     )
 
 
@@ -135,12 +134,12 @@ def opinion_rows(collection: Collection, queries: Sequence[int] | None = None) -
 
     `queries`: the pks of some queries; None: all. One database query.
     """
-    rated = Rating.objects.order_by().filter(rater__collection=collection)
+    rated = Rating.objects.counted().filter(rater__collection=collection)
     if queries is not None:
         rated = rated.filter(query__in=queries)
     at = Seconds("created_at")
     rows = rated.values_list("query_id", "document_id", "rater_id", Coalesce("grade_id", NO_GRADE), at)
-    return columns_of(*rows.query.sql_with_params(), 5)
+    return columns_of(*rows.query.sql_with_params(), columns=5)
 
 
 def scale(collection: Collection) -> list[float]:
@@ -154,24 +153,28 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
     A pair whose raters all have weight 0 is included, though some rules judge it. With adjudications="ignore" an
     adjudicated pair without ratings is included. One database query.
     """
-    graded = Rating.objects.filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
-    pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(graded))
+    grades = Rating.objects.counted().filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
+    pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(grades))
     if adjudications == "use":
         pairs = pairs.filter(adjudication__isnull=True)
     if 0 < len(queries) <= FEW_QUERIES:
         pairs = pairs.filter(query__in=queries["pk"].tolist())
-    query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), 2)
-    query = index_of(query, queries["pk"])
-    return query[query >= 0], document[query >= 0]
+    query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), columns=2)
+    row = index_of(query, queries["pk"])  # -1: not among `queries`
+    return row[row >= 0], document[row >= 0]
 
 
 def terms(collection: Collection) -> Terms:
     """The present versions of scale, guidelines and presentation, and the grades. Four database queries."""
     version = Collection.objects.values_list("scale_version", flat=True).get(pk=collection.pk)
     guidelines, presentation = collection.latest_guidelines(), collection.latest_presentation()
-    versions = [each.version if each else 0 for each in (guidelines, presentation)]
     grades = Grade.objects.filter(collection=collection).order_by("value")
-    return Terms(version, *versions, [(grade.plain, grade.label) for grade in grades])
+    return Terms(
+        scale_version=version,
+        guidelines_version=guidelines.version if guidelines else 0,
+        presentation_version=presentation.version if presentation else 0,
+        grades=[(grade.plain, grade.label) for grade in grades],
+    )
 
 
 def baselines(collection: Collection) -> list[str]:
@@ -215,16 +218,16 @@ def _tags(value) -> tuple[str, ...]:
     return tuple(tag for tag in value if isinstance(tag, str) and tag) if isinstance(value, list) else ()
 
 
-def _systems(collection: Collection, chosen: Iterable[str] | None) -> dict[int, str]:
-    """Names by pk, sorted by Python, because databases sort text differently. ValueError for an unknown system."""
-    rows = System.objects.filter(collection=collection).values_list("pk", "name")
-    known = dict(sorted(rows, key=lambda row: row[1]))
+def _systems(collection: Collection, chosen: Iterable[str] | None) -> list[System]:
+    """The systems, sorted by Python, because databases sort text differently. ValueError for an unknown name."""
+    systems = System.objects.filter(collection=collection).only("name", "gaps")
+    known = {system.name: system for system in sorted(systems, key=str)}
     if chosen is None:
-        return known
+        return list(known.values())
     chosen = set(chosen)
     for name in sorted(chosen):
-        refuse_unknown("system", name, known.values())
-    return {pk: name for pk, name in known.items() if name in chosen}
+        refuse_unknown("system", name, known)
+    return [system for name, system in known.items() if name in chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,16 +238,25 @@ class _Rows:
     adjudications: np.ndarray  # query, document, grade
 
     @classmethod
-    def of(cls, collection: Collection, queries: Sequence[int] | None = None) -> "_Rows":
-        """The rows of these queries (pks; None: all of the collection)."""
+    def of(
+        cls, collection: Collection, queries: Sequence[int] | None = None, ratings: QuerySet | None = None
+    ) -> "_Rows":
+        """The rows of these queries (pks), or of the whole collection with these ratings (None: that count)."""
         if queries is None:
-            of_collection = Adjudication.objects.filter(pair__query__collection=collection)
-            both = rating_rows(Rating.objects.filter(rater__collection=collection), of_collection)
-            (ratings, adjudications) = (rows.query.sql_with_params() for rows in both)
-            return cls(columns_of(*ratings, 4), columns_of(*adjudications, 3))
-        found = columns_of(_statement(len(queries)), [*queries, NO_RATER, *queries], 4)
-        adjudicated = found[2] == NO_RATER
-        return cls(found[:, ~adjudicated], found[:, adjudicated][[0, 1, 3]])
+            rated = Rating.objects.counted() if ratings is None else ratings
+            ratings, adjudications = rating_rows(
+                rated.filter(rater__collection=collection),
+                Adjudication.objects.filter(pair__query__collection=collection),
+            )
+            return cls(
+                ratings=columns_of(*ratings.query.sql_with_params(), columns=4),
+                adjudications=columns_of(*adjudications.query.sql_with_params(), columns=3),
+            )
+        # One statement for both, which is cached.
+        rows = columns_of(_statement(len(queries)), [*queries, NO_RATER, *queries], columns=4)
+        is_adjudication = rows[2] == NO_RATER
+        # Adjudications without the column of raters.
+        return cls(ratings=rows[:, ~is_adjudication], adjudications=rows[:, is_adjudication][[0, 1, 3]])
 
     def known_to(self, values: GradeValues) -> bool:
         """Whether all grades and raters are in `values`."""
@@ -258,18 +270,24 @@ class _Rows:
         version, so the next request reads again.
         """
         query, document, rater, grade = self.ratings
-        query, grade = index_of(query, queries), looked_up(grade, values.grades)
+        place = index_of(query, queries)
+        value = looked_up(grade, values.grades)
         weight = looked_up(rater, values.weights)
-        there = (query >= 0) & ~np.isnan(grade) & ~np.isnan(weight)
-        decided_query, decided_document, decision = self.adjudications
-        decided_query, decision = index_of(decided_query, queries), looked_up(decision, values.grades)
-        stands = (decided_query >= 0) & ~np.isnan(decision)
+        kept = (place >= 0) & ~np.isnan(value) & ~np.isnan(weight)
         return Ratings(
             queries=len(queries),
-            query=query[there],
-            document=document[there],
-            rater=rater[there],
-            grade=grade[there],
-            weight=weight[there],
-            adjudicated=Judgments(len(queries), decided_query[stands], decided_document[stands], decision[stands]),
+            query=place[kept],
+            document=document[kept],
+            rater=rater[kept],
+            grade=value[kept],
+            weight=weight[kept],
+            adjudicated=self.decided(queries, values),
         )
+
+    def decided(self, queries: np.ndarray, values: GradeValues) -> Judgments:
+        """The adjudications of these queries, numbered from 0, without those deleted between two reads."""
+        query, document, grade = self.adjudications
+        place = index_of(query, queries)
+        value = looked_up(grade, values.grades)
+        kept = (place >= 0) & ~np.isnan(value)
+        return Judgments(len(queries), place[kept], document[kept], value[kept])

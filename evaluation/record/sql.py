@@ -33,12 +33,14 @@ def rating_rows(ratings: QuerySet, adjudications: QuerySet) -> tuple[QuerySet, Q
 
 def looked_up(keys: np.ndarray, values: dict[int, float]) -> np.ndarray:
     """The value of each key, nan where there is none."""
+    # `index_of` is -1 for a missing key: that is the place of the nan at the end.
     return np.append(np.array(list(values.values()), np.float64), np.nan)[index_of(keys, list(values))]
 
 
 def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.int64) -> np.ndarray:
-    """The result of SQL that selects numbers, [columns, n] of type `kind`, without the ORM's work for each row.
+    """The result of SQL that selects so many columns of numbers, [columns, n] of type `kind`.
 
+    It is read without the ORM's work for each row.
     With kind=float64, ids below 2**53 stay exact.
     """
     with connection.cursor() as cursor:

@@ -14,8 +14,8 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from ratings.models import Collection, RatingEvent
 
-FEW = 500  # raters; where more acted, changed queries are not looked up
-MANY = 10_000  # acts; likewise
+MOST_RATERS = 500  # where more acted, changed queries are not looked up
+MOST_ACTS = 10_000  # of which queries are looked up; likewise
 
 
 class Version(NamedTuple):
@@ -53,35 +53,42 @@ def version(collection: Collection) -> Version:
         rows = cursor.fetchall()
     if not rows:
         raise Collection.DoesNotExist
-    *facts, last_decision, _, _ = rows[0]  # in each row the same, before a rater and the last act of this rater
+    # A row for each rater: the fields of `basis`, the last decision, the rater, and the last act of the rater.
+    pk, created_at, slug, whole, last_decision, _, _ = rows[0]
     last_acts = {rater: act for *_, rater, act in rows if act}
-    return Version(*facts, {None: last_decision, **last_acts})
+    return Version(pk, created_at, slug, whole, acts={None: last_decision, **last_acts})
 
 
 def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:
     """The queries (pks) whose judgments may have changed between two versions; None where too much happened.
 
-    At most two database queries.
+    `Version.acts` has the pk of the latest act of each rater. At most two database queries.
     """
-    before = {who: since.acts.get(who, 0) for who, last in now.acts.items() if last > since.acts.get(who, 0)}
-    if len(before) > FEW:
+    last_known: dict[int | None, int] = {}  # the last act in `since` of each rater with new acts
+    for rater, act in now.acts.items():
+        if act > since.acts.get(rater, 0):
+            last_known[rater] = since.acts.get(rater, 0)
+    if len(last_known) > MOST_RATERS:
         return None
-    queries = []
-    if None in before:
-        decided = Q(pair__query__collection=collection, pk__gt=before.pop(None))
-        queries += _queries_of(Q(rater=None) & decided)
-    if before:
-        queries += _queries_of(Q(*(Q(rater=who, pk__gt=last) for who, last in before.items()), _connector=Q.OR))
-    return None if len(queries) > MANY else sorted(set(queries))
+    queries = []  # one for each act
+    if None in last_known:  # decisions have no rater
+        last_decision = last_known.pop(None)
+        queries += _queries_of(Q(rater=None, pair__query__collection=collection, pk__gt=last_decision))
+    if last_known:
+        new_acts = (Q(rater=rater, pk__gt=act) for rater, act in last_known.items())
+        queries += _queries_of(Q(*new_acts, _connector=Q.OR))
+    return None if len(queries) > MOST_ACTS else sorted(set(queries))
 
 
 def _queries_of(acts: Q) -> list[int]:
+    """The queries (pks) of these acts; one more than MOST_ACTS tells that there are too many."""
     queries = RatingEvent.objects.order_by().filter(acts).values_list("pair__query", flat=True)
-    return list(queries[: MANY + 1])
+    return list(queries[: MOST_ACTS + 1])
 
 
 @cache
 def _version_statement() -> str:
+    """SQL for the rows that `version` reads. Its parameter is the pk of the collection."""
     acts = RatingEvent.objects.filter(rater=OuterRef("raters")).order_by("-pk").values("pk")
     states = Collection.objects.order_by().filter(pk=0).annotate(last_act=Subquery(acts[:1]))
     return sql_of(states.values_list("pk", "created_at", "slug", "version", "decided", "raters", "last_act"))

@@ -5,17 +5,21 @@ from ..page.numbers import number
 
 
 def sums(sides: list[dict], explanations: list[Explanation]) -> list[dict]:
-    """The rows of the arithmetic: of the worst and the empty list, if all have the same, and of each system."""
+    """The rows of the arithmetic: the worst and the empty list, if all systems have the same, then each system.
+
+    sides: a row with `system` and `ndcg` for each of the explanations.
+    """
     first = explanations[0]
     rows = []
-    shared = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
-    if shared and first.min_dcg and first.span:
+    all_alike = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
+    # Without negative gains the worst list has a DCG of 0, as the empty one has.
+    if all_alike and first.min_dcg and first.span:
         rows.append({"name": "Worst list", "arithmetic": quotient(first, first.min_dcg), "value": 0.0})
         empty = -first.min_dcg / first.span
-        rows.append({"name": "Empty list, the neutral point", "arithmetic": quotient(first, 0.0), "value": empty})
+        rows.append({"name": "Score of an empty list", "arithmetic": quotient(first, 0.0), "value": empty})
     for side, explanation in zip(sides, explanations, strict=True):
-        row = {"name": side["system"], "value": side["ndcg"], "why": explanation.reason}
-        rows.append(row | {"arithmetic": quotient(explanation, explanation.dcg)})
+        text = quotient(explanation, explanation.dcg)
+        rows.append({"name": side["system"], "arithmetic": text, "value": side["ndcg"], "why": explanation.reason})
     return rows
 
 
@@ -24,5 +28,5 @@ def quotient(explanation: Explanation, dcg: float) -> str:
     ideal, worst = number(explanation.idcg, 6), explanation.min_dcg
     if not worst:
         return f"{number(dcg, 6)} / {ideal}"
-    less = f"{'+' if worst < 0 else '−'} {number(abs(worst), 6)}"
-    return f"({number(dcg, 6)} {less}) / ({ideal} {less})"
+    minus_worst = f"{'+' if worst < 0 else '−'} {number(abs(worst), 6)}"
+    return f"({number(dcg, 6)} {minus_worst}) / ({ideal} {minus_worst})"

@@ -3,46 +3,66 @@
 from .. import charts
 from ..measures import Measure
 from ..page.charts import Chart
-from ..page.numbers import decimals
+from ..page.numbers import decimals, queries_behind
 from ..scores import Evaluation, Standing
 from ..scores.expected import Expected
 
 
-def means_chart(evaluation: Evaluation) -> Chart:
-    parts = [f"{standing.system} {decimals(standing.mean)}" for standing in evaluation.standings]
-    alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {', '.join(parts)}."
-    rows = [
-        as_row(each, "mean", "low", "high", "lowest", "highest", "queries", leader=each is evaluation.standings[0])
-        for each in evaluation.standings
-        if each.mean is not None
-    ]
+def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
+    """The chart of the mean of each system, or of the expected means where they have intervals.
+
+    most: show only so many systems, those with the highest means; None: all. Expected means are never cut.
+    """
+    if expected := evaluation.expecting.interval:
+        return _expected_chart(evaluation, expected)
+    shown = evaluation.standings[:most]
+    means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
+    alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
+    numbers = ("mean", "low", "high", "lowest", "highest", "queries")
+    leader = evaluation.names[:1]
+    rows = [as_row(row, *numbers, leader=row.system in leader) for row in shown if row.mean is not None]
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
 
-def expected_chart(evaluation: Evaluation, told: Expected) -> Chart:
-    """The expected means with their intervals, and the plain ones beside them."""
-    rows = [
-        as_row(
-            standing,
-            *("mean", "low", "high", "lowest", "highest"),
-            expected=mean.mean,
-            expected_low=mean.low,
-            expected_high=mean.high,
-            final=told.final,
-            leader=told.leader == mean.system,
+def means_caption(evaluation: Evaluation) -> str:
+    """What a picture of the means shows, and their measure and options, for who has the picture alone."""
+    if expected := evaluation.expecting.interval:
+        intervals = "90 % interval for missing judgments"
+        return f"Dots are expected means, lines their {intervals}.\n{expected.measure} {expected.options}"
+    caption = f"Dots are means, lines their 95 % interval over queries, n = {queries_behind(evaluation.standings)}"
+    if evaluation.is_bounded:
+        caption += "; thin lines span what the means can still become"
+    if evaluation.neutral_mean is not None:
+        caption += "; the mark is the score of an empty list"
+    return f"{caption}.\n{evaluation.label}"
+
+
+def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
+    """The expected means with their intervals, each beside the plain mean of its system."""
+    numbers = ("mean", "low", "high", "lowest", "highest")
+    rows, texts = [], []
+    for standing in evaluation.standings:
+        estimate = expected.of(standing.system)
+        if estimate.mean is None:
+            continue
+        rows.append(
+            as_row(
+                standing,
+                *numbers,
+                expected=estimate.mean,
+                expected_low=estimate.low,
+                expected_high=estimate.high,
+                final=expected.final,
+                leader=expected.leader == standing.system,
+            )
         )
-        for standing in evaluation.standings
-        if (mean := told.of(standing.system)).mean is not None
-    ]
-    parts = [
-        f"{row['system']} {decimals(row['expected'])} ({decimals(row['expected_low'])} to "
-        f"{decimals(row['expected_high'])}), plain {decimals(row['mean'])}"
-        for row in rows
-    ]
-    alt_text = f"Expected mean {told.measure} by system, with its 90 % interval for missing judgments: "
+        interval = f"({decimals(estimate.low)} to {decimals(estimate.high)})"
+        plain = decimals(standing.mean)
+        texts.append(f"{standing.system} {decimals(estimate.mean)} {interval}, plain {plain}")
+    alt_text = f"Expected mean {expected.measure} by system, with its 90 % interval for missing judgments: "
     spec = charts.expected_means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
-    return Chart("means", spec, f"{alt_text}{'; '.join(parts)}.")
+    return Chart("means", spec, f"{alt_text}{'; '.join(texts)}.")
 
 
 def as_row(standing: Standing, *names: str, **more) -> dict:
@@ -60,17 +80,17 @@ def cutoffs_of(evaluation: Evaluation) -> list[Measure]:
 def curves_chart(evaluation: Evaluation, measures: list[Measure]) -> dict[str, Chart]:
     """The means of each system in these measures, which differ in the cutoff; empty where there is no mean."""
     leader = evaluation.names[0]
-    curves = evaluation.across(measures)
+    curves = evaluation.across(measures)  # (a standing, those of its system in each measure)
     rows = [
-        as_row(each, "low", "high", cutoff=measure.cutoff, value=each.mean, leader=each.system == leader)
-        for _, standings in curves
-        for measure, each in zip(measures, standings, strict=True)
-        if each.mean is not None
+        as_row(point, "low", "high", cutoff=measure.cutoff, value=point.mean, leader=point.system == leader)
+        for _, points in curves
+        for measure, point in zip(measures, points, strict=True)
+        if point.mean is not None
     ]
     if not rows:
         return {}
-    last = ", ".join(f"{each.system} {decimals(standings[-1].mean)}" for each, standings in curves)
     asked = evaluation.asked
-    alt_text = f"Mean {asked.uncut}@k by system for k from {measures[0].cutoff} to {measures[-1].cutoff}. "
-    alt_text += f"At {measures[-1].cutoff}: {last}."
+    first, last = measures[0].cutoff, measures[-1].cutoff
+    last_means = ", ".join(f"{standing.system} {decimals(points[-1].mean)}" for standing, points in curves)
+    alt_text = f"Mean {asked.uncut}@k by system for k from {first} to {last}. At {last}: {last_means}."
     return {"curves": Chart("curves", charts.curves(rows, bounded=asked.bounded), alt_text)}

@@ -12,16 +12,8 @@ from ..measures import COUNTED, REASONS, Measure
 from ..measures.refusal import refuse_unknown
 from ..page import documents
 from ..scores import Evaluation
-from ..significance import (
-    ALPHA,
-    CANNOT_TELL,
-    Comparison,
-    Comparisons,
-    common_queries,
-    compare,
-    paired,
-)
-from ..significance.draws import SEED, TESTS, TESTS_ON_PAGES
+from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
+from ..significance.draws import DRAWS_ON_PAGES, SEED, TEST_DRAWS
 from ..significance.sampled import Sampled, mean_of_searches
 from . import csv_and_json
 
@@ -50,15 +42,15 @@ class Compared:
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
         """The queries that are left out, by key: {reason: systems without a value}."""
-        dropped = {}
         if self.common.all():
-            return dropped
+            return {}
+        dropped: dict[str, dict[str, list[str]]] = {}
         reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
-        for query, row in zip(reasons.index, reasons.to_numpy(), strict=True):
-            dropped[query] = why = {}
-            for system, reason in zip(self.systems, row, strict=True):
+        for query, reasons_of_query in zip(reasons.index, reasons.to_numpy(), strict=True):
+            dropped[query] = {}
+            for system, reason in zip(self.systems, reasons_of_query, strict=True):
                 if reason != REASONS[COUNTED]:
-                    why.setdefault(reason, []).append(system)
+                    dropped[query].setdefault(reason, []).append(system)
         return dropped
 
     @cached_property
@@ -91,23 +83,23 @@ class Compared:
     def bounds(self) -> list[tuple[float, float] | None]:
         """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
 
-        Each end takes the lower bound of one system and the upper bound of the other, as if no document were in
-        both lists. The mean may be over any set of queries that can still turn out to be common. So the exact
-        interval can only be narrower.
+        On each query, an end takes the lower bound of one system and the upper bound of the other, as if no
+        document were in both lists. Queries for which a system may still turn out to have no value are in the mean
+        or not, whichever makes the interval wider. So the exact interval can only be narrower.
         """
-        ends = {name: self.evaluation.bounds.get((self.measure, name)) for name in self.systems}
-        if None in ends.values():
+        if not all((self.measure, name) in self.evaluation.bounds for name in self.systems):
             return [None] * len(self.pairs)
-        # Whether all systems will or may have a value, bool[queries].
-        certain = np.all([each.certain for each in ends.values()], axis=0)
-        possible = np.all([each.possible for each in ends.values()], axis=0)
-        every = [
-            self.evaluation.bounds_of_mean(
-                ends[second].low - ends[first].high, ends[second].high - ends[first].low, certain, possible
-            )
-            for first, second in self.pairs
-        ]
-        return [None if np.isnan(low) or np.isnan(high) else (low, high) for low, high in every]
+        by_system = {name: self.evaluation.bounds[self.measure, name] for name in self.systems}
+        # Whether all systems will have a value in the end, and whether all may, bool[queries].
+        certain = np.all([bounds.certain for bounds in by_system.values()], axis=0)
+        possible = np.all([bounds.possible for bounds in by_system.values()], axis=0)
+        differences = []
+        for baseline, system in self.pairs:
+            least = by_system[system].low - by_system[baseline].high
+            greatest = by_system[system].high - by_system[baseline].low
+            low, high = self.evaluation.bounds_of_mean(least, greatest, certain, possible)
+            differences.append(None if np.isnan(low) or np.isnan(high) else (low, high))
+        return differences
 
     def rows(self) -> list[dict]:
         """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
@@ -137,7 +129,7 @@ def compared(
     baseline: str,
     others: Sequence[str] = (),
     all_pairs: bool = False,
-    draws: int = TESTS,
+    draws: int = TEST_DRAWS,
     seed: int = SEED,
     measures: Sequence[Measure] = (),
 ) -> list[Compared]:
@@ -155,13 +147,14 @@ def compared(
         raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with.")
     systems = (baseline, *others)
     pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
-    places = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    pairs_of_columns = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    correction = "hsd" if all_pairs else "holm"
     results = []
     for measure in measures or evaluation.measures:
         values = evaluation.counting(systems, measure)
         common = common_queries(values)
         sampled = evaluation.sampled and evaluation.sampled.answered(common)
-        tests = compare(values[common], places, draws, seed, "hsd" if all_pairs else "holm", sampled)
+        tests = compare(values[common], pairs_of_columns, draws, seed, correction, sampled)
         results.append(Compared(evaluation, measure, systems, pairs, tests))
     return results
 
@@ -173,10 +166,11 @@ def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pa
     """
     measure = evaluation.asked.measure
 
-    def made() -> Compared:
-        return compared(evaluation, baseline, others, all_pairs, TESTS_ON_PAGES, SEED, [measure])[0]
+    def compare_systems() -> Compared:
+        return compared(evaluation, baseline, others, all_pairs, DRAWS_ON_PAGES, SEED, [measure])[0]
 
-    return evaluation.table.remember(("compared", measure, baseline, tuple(others), all_pairs), made)
+    key = ("compared", measure, baseline, tuple(others), all_pairs)
+    return evaluation.table.remember(key, compare_systems)
 
 
 def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparison:
@@ -191,27 +185,28 @@ def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparis
 # As files
 
 
-def document(every: Sequence[Compared], per_query: bool = False) -> dict:
+def document(comparisons: Sequence[Compared], per_query: bool = False) -> dict:
     """The JSON document: the settings of the tests, then an entry for each measure and pair."""
-    first = every[0].tests
-    evaluation = every[0].evaluation
+    evaluation, tests = comparisons[0].evaluation, comparisons[0].tests
     settings = {
-        "systems": list(every[0].systems),
+        "systems": list(comparisons[0].systems),
         "alpha": ALPHA,
-        **{name: getattr(first, name) for name in ("correction", "draws", "seed")},
-        "dropped": {str(each.measure): each.dropped for each in every},
-        "critical_difference": {str(each.measure): each.tests.critical for each in every},
+        "correction": tests.correction,
+        "draws": tests.draws,
+        "seed": tests.seed,
+        "dropped": {str(compared.measure): compared.dropped for compared in comparisons},
+        "critical_difference": {str(compared.measure): compared.tests.critical for compared in comparisons},
     }
     results = []
-    for each in every:
-        facts = {"fingerprint": each.evaluation.fingerprint_of(each.measure), "exact": each.tests.exact}
-        for row, pair in zip(each.rows(), each.pairs, strict=True):
+    for compared in comparisons:
+        fingerprint = evaluation.fingerprint_of(compared.measure)
+        for row, pair in zip(compared.rows(), compared.pairs, strict=True):
+            row |= {"fingerprint": fingerprint, "exact": compared.tests.exact}
             if per_query:
-                row |= facts | {"per_query": differences(each, *pair), "why_per_query": each.why_left_out}
-            results.append(row | facts)
-    return (
-        csv_and_json.made_by(evaluation) | csv_and_json.expectations(evaluation) | settings | {"results": results}
-    )
+                row |= {"per_query": differences(compared, *pair), "why_per_query": compared.why_left_out}
+            results.append(row)
+    made_by = csv_and_json.made_by(evaluation) | csv_and_json.expectations(evaluation)
+    return made_by | settings | {"results": results}
 
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
@@ -222,34 +217,38 @@ def differences(result: Compared, baseline: str, system: str) -> dict[str, float
     return dict(zip(result.evaluation.per_query.index, map(documents.known, differences.tolist()), strict=True))
 
 
-def table(every: Sequence[Compared]) -> documents.Table:
+def table(comparisons: Sequence[Compared]) -> documents.Table:
     """The CSV table of Compare: a row for each measure and pair.
 
     Its columns: those of `Compared.rows`, which end with the fields of `significance.Comparison`, then `_made_by`.
     """
     rows = [
-        row | _made_by(each) | {"why": documents.in_words(row["why"])} for each in every for row in each.rows()
+        row | _made_by(compared) | {"why": documents.in_words(row["why"])}
+        for compared in comparisons
+        for row in compared.rows()
     ]
     return documents.table_of(list(rows[0]), rows)
 
 
-def every_query(every: Sequence[Compared]) -> documents.Table:
+def every_query(comparisons: Sequence[Compared]) -> documents.Table:
     """The CSV table by query: a row for each measure, pair and query, with a reason where it is left out."""
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
-    for each in every:
-        made_by = [each.evaluation.asked.profile, each.evaluation.asked.fingerprint_of(each.measure)]
-        values = each.evaluation.counting(each.systems, each.measure)
-        for pair in each.pairs:
-            first, second = (values[:, each.systems.index(name)].tolist() for name in pair)
-            for place, (query, difference) in enumerate(differences(each, *pair).items()):
-                reason = each.why_left_out.get(query, REASONS[COUNTED])
-                both = [documents.known(first[place]), documents.known(second[place])]
-                rows.append([str(each.measure), *pair, query, *both, difference, reason, *made_by])
+    for compared in comparisons:
+        asked, measure = compared.evaluation.asked, compared.measure
+        made_by = [asked.profile, asked.fingerprint_of(measure)]
+        for pair in compared.pairs:
+            values = compared.evaluation.counting(pair, measure).tolist()  # [queries, 2]
+            by_query = differences(compared, *pair)
+            for values_of_query, (query, difference) in zip(values, by_query.items(), strict=True):
+                reason = compared.why_left_out.get(query, REASONS[COUNTED])
+                cells = [*map(documents.known, values_of_query), difference, reason]
+                rows.append([str(measure), *pair, query, *cells, *made_by])
     return [*header, "profile", "options"], rows
 
 
 def _made_by(result: Compared) -> dict:
+    """The last columns of the CSV table: the settings of the tests, profile and options."""
     tests = result.tests
     return {
         "critical_difference": tests.critical,

@@ -5,17 +5,8 @@ Numbers are plain Python numbers at full precision; a missing value is None.
 
 from collections.abc import Iterable, Mapping
 
-from pandas import DataFrame
-
-from ..measures import (
-    COUNTED,
-    REASONS,
-    Difference,
-    Explanation,
-    Measure,
-    Row,
-)
-from ..page.documents import Table, known
+from ..measures import COUNTED, REASONS, Difference, Explanation, Measure, Row, parse_measure
+from ..page.documents import Table, known, table_of
 from ..scores import Evaluation
 
 
@@ -29,7 +20,7 @@ def document(evaluation: Evaluation, per_query: bool = False) -> dict:
         {"system": row.system, "measure": row.measure, "fingerprint": evaluation.fingerprint_of(row.measure)}
         | row.row(shown)
         | (_by_query(evaluation, row.measure, row.system) if per_query else {})
-        for row in evaluation.by_column.values()
+        for row in evaluation.by_column.values()  # one for each system and measure
     ]
     return made_by(evaluation) | expectations(evaluation) | {"results": results}
 
@@ -55,49 +46,45 @@ def expectations(evaluation: Evaluation) -> dict[str, dict]:
 
 def _by_query(evaluation: Evaluation, measure: str, system: str) -> dict[str, dict]:
     """The values of one measure and system, their bounds, and why queries count in no mean, each by query."""
-    column, reasons = (measure, system), evaluation.reasons[measure, system]
-    frames = {"per_query": evaluation.per_query} | _bounds(evaluation)
-    values = {
-        name: {query: known(value) for query, value in frame[column].items()}
-        for name, frame in frames.items()
-        if column in frame
+    columns = {"per_query": evaluation.per_query[measure, system].tolist()}
+    columns |= {f"{end}_per_query": values for end, values in _bounds(evaluation, measure, system).items()}
+    reasons = evaluation.reasons[measure, system]
+    by_query = {
+        name: dict(zip(reasons.index, map(known, column), strict=True)) for name, column in columns.items()
     }
-    return values | {"why_per_query": reasons[reasons != REASONS[COUNTED]].to_dict()}
+    return by_query | {"why_per_query": reasons[reasons != REASONS[COUNTED]].to_dict()}
 
 
-def _bounds(evaluation: Evaluation) -> dict[str, DataFrame]:
-    """The bounds of each value by name of the end; empty where they were not asked for."""
-    if not evaluation.bounds:
-        return {}
-    return {"lowest_per_query": evaluation.lowest, "highest_per_query": evaluation.highest}
+def _bounds(evaluation: Evaluation, measure: str, system: str) -> dict[str, list[float]]:
+    """{"lowest": …, "highest": …}: the bounds of each value by query; empty where they were not asked for."""
+    bounds = evaluation.bounds.get((parse_measure(measure), system))
+    return {"lowest": bounds.low.tolist(), "highest": bounds.high.tolist()} if bounds else {}
 
 
 def means(evaluation: Evaluation) -> Table:
     """The CSV table of means: a row for each system and measure."""
     shown = evaluation.shown
-    made_by = {
-        str(each): [evaluation.asked.profile, evaluation.fingerprint_of(each)] for each in evaluation.measures
-    }
+    fingerprints = {str(measure): evaluation.fingerprint_of(measure) for measure in evaluation.measures}
     table = []
-    for row in evaluation.by_column.values():
-        cells = row.row(shown) | {"why": row.why}
-        table.append([row.system, row.measure, *cells.values(), *made_by[row.measure]])
+    for standing in evaluation.by_column.values():  # one for each system and measure
+        cells = standing.row(shown) | {"why": standing.why}
+        made_by = [evaluation.asked.profile, fingerprints[standing.measure]]
+        table.append([standing.system, standing.measure, *cells.values(), *made_by])
     return ["system", "measure", *shown, "profile", "options"], table
 
 
 def every_query(evaluation: Evaluation) -> Table:
     """The CSV table by query: a row for each system, measure and query."""
-    ends = _bounds(evaluation)
-    header = ["system", "measure", "query", "value", "reason", *(["lowest", "highest"] if ends else [])]
+    ends = ["lowest", "highest"] if evaluation.bounds else []
     table = []
     for system, measure in evaluation.by_column:
-        column, reasons = (measure, system), evaluation.reasons[measure, system]
-        both = [frame.get(column) for frame in ends.values()]
-        for query, value in evaluation.per_query[column].items():
-            bounds = [None if end is None else known(end[query]) for end in both]
-            made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(measure)]
-            table.append([system, measure, query, known(value), reasons[query], *bounds, *made_by])
-    return [*header, "profile", "options"], table
+        values, reasons = evaluation.per_query[measure, system], evaluation.reasons[measure, system]
+        no_bounds = dict.fromkeys(ends, [None] * len(values))
+        bounds = no_bounds | _bounds(evaluation, measure, system)
+        made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(measure)]
+        for query, *cells in zip(values.index, values, reasons, *bounds.values(), strict=True):
+            table.append([system, measure, query, *map(known, cells), *made_by])
+    return ["system", "measure", "query", "value", "reason", *ends, "profile", "options"], table
 
 
 def queries_with_texts(evaluation: Evaluation) -> Table:
@@ -106,22 +93,15 @@ def queries_with_texts(evaluation: Evaluation) -> Table:
     header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
     header += ["documents", "judgments", "profile", "options"]
     values, measure = evaluation.values(evaluation.systems), str(asked.measure)
-    columns = [
-        (
-            name,
-            record.rankings[name],
-            values[:, place],
-            evaluation.reasons[measure, name].tolist(),
-            evaluation.judged(name),
-        )
-        for place, name in enumerate(evaluation.systems)
-    ]
+    reasons = {name: evaluation.reasons[measure, name].tolist() for name in evaluation.systems}
+    judged = {name: evaluation.judged(name) for name in evaluation.systems}
     rows = []
-    for query, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
-        for name, rankings, value, reason, judged in columns:
-            length = rankings.length[query] if rankings.present[query] else None
-            cells = [key, text, name, measure, value[query], reason[query], judged[query], length]
-            rows.append([*cells, judgments.count[query], asked.profile, asked.fingerprint])
+    for row, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+        for column, name in enumerate(evaluation.systems):
+            rankings = record.rankings[name]
+            length = rankings.length[row] if rankings.present[row] else None
+            cells = [key, text, name, measure, values[row, column], reasons[name][row], judged[name][row]]
+            rows.append([*cells, length, judgments.count[row], asked.profile, asked.fingerprint])
     return header, rows
 
 
@@ -139,38 +119,52 @@ def explained(
     """The JSON document of one query: the values of each system, and the lists that they were computed from.
 
     `documents` has keys by pk. `differences` has, by (first, second) system, the difference of the measure `split`
-    by rank. Each system has an ideal list, since under ideal=retrieved they differ. In the document, `lowest` and
-    `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the first
-    measure, and `why` has that of each measure in which the query counts in no mean.
+    by rank. Each system has an ideal list, since under ideal=retrieved they differ.
     """
-    first, measures = str(evaluation.measures[0]), list(map(str, evaluation.measures))
-    ends = {name.removesuffix("_per_query"): frame for name, frame in _bounds(evaluation).items()}
-    results = []
-    for system, explanation in explanations.items():
-        reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
-        why = {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]}
-        results.append(
-            {"system": system, "reason": reasons[first], "why": why}
-            | {measure: known(evaluation.per_query[measure, system][query]) for measure in measures}
-            | {name: known(frame[first, system][query]) for name, frame in ends.items()}
-            | {
-                "ranking": [_rank(row, documents) for row in explanation.ranking],
-                "ideal": [_rank(row, documents) for row in explanation.ideal],
-            }
-        )
+    results = [
+        {
+            "system": system,
+            **_on_query(evaluation, system, query),
+            "ranking": [_rank(row, documents) for row in explanation.ranking],
+            "ideal": [_rank(row, documents) for row in explanation.ideal],
+        }
+        for system, explanation in explanations.items()
+    ]
     return made_by(evaluation) | {
-        "fingerprint": evaluation.fingerprint_of(first),
+        "fingerprint": evaluation.fingerprint_of(evaluation.measures[0]),
         "query": query,
         "results": results,
         "differences": [
-            {"measure": str(split), "first": first, "second": second} | _split(explanation)
-            for (first, second), explanation in differences.items()
+            {"measure": str(split), "first": first, "second": second} | _split(difference)
+            for (first, second), difference in differences.items()
         ],
     }
 
 
+def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
+    """The value of each measure, by name, and what is known of it.
+
+    `lowest` and `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the
+    first measure, and `why` has that of each measure in which the query counts in no mean.
+    """
+    measures = list(map(str, evaluation.measures))
+    first = measures[0]
+    row = evaluation.per_query.index.get_loc(query)
+    reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
+    return {
+        "reason": reasons[first],
+        "why": {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]},
+        **{measure: known(evaluation.per_query[measure, system][query]) for measure in measures},
+        **{end: known(values[row]) for end, values in _bounds(evaluation, first, system).items()},
+    }
+
+
 def _split(split: Difference) -> dict:
-    """Two values, their difference, and its parts by rank; rank 0 is the part of the empty list."""
+    """The values of two systems on a query, their difference, and what each rank adds to all three, for JSON.
+
+    The part with rank 0 has the values of an empty list. one_ideal: whether both systems have the same ideal list,
+    so that a rank weighs the same in both.
+    """
     return {
         "first_value": split.first,
         "second_value": split.second,
@@ -197,35 +191,31 @@ def _rank(row: Row, documents: Mapping[int, str]) -> dict:
 
 
 def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
-    """The CSV table of `explained`: a row for each rank; a system with an empty ranking has one row.
+    """The CSV table of `explained`: a row for each rank of each list. The column `list` says of which list.
 
-    `numbers` names the measures whose values stand in the rows of a system. Rows of the ideal list name a system
-    only under ideal=retrieved. Last come the differences, a row for each part: the share of a rank in the
-    `difference` of the measure `of` between the system and the one in `against`.
+    ranking: that of a system, with the measures `numbers`. ideal: the ideal list. It names a system only under
+    ideal=retrieved, where each system has its own. difference: what a rank adds to the measure `of` of the system,
+    minus what it adds for the system in `against`.
+
+    titles: of documents, by key.
     """
-    numbers = list(numbers)
-    columns = ["rank", "document", "title", "judgment", "gain", "discount", "adds", "dcg"]
-    columns += ["of", "against", "difference"]
-    header = ["query", "list", "system", *columns, *numbers, "reason", "profile", "options"]
-    own = document["options"]["ideal"] == "retrieved"
-    table = []
-
-    def add(kind: str, system: str | None, ranks: list[dict], values: list) -> None:
-        for rank in ranks:
-            cells = rank | {"title": titles[rank["document"]]} if "document" in rank else rank
-            made_by = [document["profile"], document["fingerprint"]]
-            table.append(
-                [document["query"], kind, system, *(cells.get(name) for name in columns), *values, *made_by]
-            )
-
+    columns_of_system = [*numbers, "reason"]
+    header = ["query", "list", "system", "rank", "document", "title", "judgment", "gain", "discount", "adds"]
+    header += ["dcg", "of", "against", "difference", *columns_of_system, "profile", "options"]
+    rows: list[dict] = []
     for entry in document["results"]:
-        values = [entry[name] for name in numbers] + [entry["reason"]]
-        add("ranking", entry["system"], entry["ranking"] or [{}], values)
-    none = [None] * (len(numbers) + 1)
-    for entry in document["results"] if own else document["results"][:1]:
-        add("ideal", entry["system"] if own else None, entry["ideal"], none)
+        of_system = {"list": "ranking", "system": entry["system"]}
+        of_system |= {name: entry[name] for name in columns_of_system}
+        # An empty ranking has one row, without a rank.
+        rows += [of_system | rank for rank in entry["ranking"] or [{}]]
+    # Else all systems have the same ideal list, which is written once and names none of them.
+    has_own_ideals = document["options"]["ideal"] == "retrieved"
+    for entry in document["results"] if has_own_ideals else document["results"][:1]:
+        of_ideal = {"list": "ideal", "system": entry["system"] if has_own_ideals else None}
+        rows += [of_ideal | rank for rank in entry["ideal"]]
     for entry in document["differences"]:
-        about = {"of": entry["measure"], "against": entry["first"]}
-        parts = [{"rank": part["rank"], "difference": part["difference"]} | about for part in entry["parts"]]
-        add("difference", entry["second"], parts, none)
-    return header, table
+        of_pair = {"list": "difference", "system": entry["second"]}
+        of_pair |= {"of": entry["measure"], "against": entry["first"]}
+        rows += [of_pair | {"rank": part["rank"], "difference": part["difference"]} for part in entry["parts"]]
+    made_by = {"query": document["query"], "profile": document["profile"], "options": document["fingerprint"]}
+    return table_of(header, (row | made_by | {"title": titles.get(row.get("document", ""))} for row in rows))

@@ -8,18 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from django.urls import reverse
 
+from ratings.web.tables import heads as sortable
+
 from .. import charts
 from ..page.charts import Chart
 from ..page.documents import known
 from ..page.numbers import decimals
-from ..page.tables import heads as sortable
 from ..scores import Evaluation
 
 SHADES = ("h1", "h2", "h3", "h4", "h5")
-BELOW, UNDEFINED = "h0", "hu"
+BELOW_SHADE, UNDEFINED_SHADE = "h0", "hu"
 
-TIED = 1e-12  # values with smaller differences are tied
-WINNERS = 4  # systems named in a sentence; the table has all
+TIE_TOLERANCE = 1e-12  # values with smaller differences are tied
+NAMED_WINNERS = 4  # systems named in a sentence; the table has all
 MOST_CELLS = 5_000  # of a Vega chart; more are drawn on the server as SVG paths
 
 
@@ -49,37 +50,33 @@ class Shaded:
 
 def shaded(evaluation: Evaluation) -> Shaded:
     """The values of the asked measure with their shades."""
-    value, why, below = (
-        evaluation.values(evaluation.names),
-        evaluation.why(evaluation.names),
-        evaluation.below(evaluation.names),
-    )
+    value = evaluation.values(evaluation.names)
+    why = evaluation.why(evaluation.names)
+    below = evaluation.below(evaluation.names)
     top = highest(evaluation)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
-    shade = np.where(below, BELOW, np.array(SHADES, object)[steps])
-    return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED))
+    shade = np.where(below, BELOW_SHADE, np.array(SHADES, object)[steps])
+    return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED_SHADE))
 
 
-def rows(evaluation: Evaluation, all_of: Shaded) -> list[dict]:
+def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
     """A row for each query, in the order of the record, with a Cell for each system among its `values`.
 
     mean and spread are of the values that count; `why` has the reasons of the others.
     """
-    counts, result = all_of.counts, []
-    for row, (pk, key, text) in enumerate(
-        evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
-    ):
-        values = all_of.value[row][counts[row]]
-        columns = (each[row].tolist() for each in (all_of.value, all_of.below, all_of.shade, all_of.why))
+    counts = grid.counts
+    queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
+    result = []
+    for row, query in enumerate(queries):
+        columns = [array[row].tolist() for array in (grid.value, grid.below, grid.shade, grid.why)]
+        counted_values = grid.value[row][counts[row]]
         result.append(
             {
-                "pk": pk,
-                "key": key,
-                "text": text,
-                "values": [Cell(known(value), *facts) for value, *facts in zip(*columns, strict=True)],
-                "why": "" if counts[row].all() else reasons(all_of.why[row]),
-                "mean": float(values.mean()) if values.size else None,
-                "spread": float(values.max() - values.min()) if values.size else None,
+                **query._asdict(),
+                "values": [Cell(known(value), *rest) for value, *rest in zip(*columns, strict=True)],
+                "why": reasons(grid.why[row]),
+                "mean": float(counted_values.mean()) if counted_values.size else None,
+                "spread": float(np.ptp(counted_values)) if counted_values.size else None,
                 "judged": int(evaluation.judgments.count[row]),
             }
         )
@@ -98,58 +95,49 @@ def highest(evaluation: Evaluation) -> float:
     return top if top > 0 else 1.0
 
 
-def key(evaluation: Evaluation, all_of: Shaded) -> dict:
-    """The context of the legend of shades."""
+def legend(evaluation: Evaluation, grid: Shaded) -> dict:
+    """The context of the legend: the range of each shade, and why some queries have none."""
     ends = [highest(evaluation) * step / 5 for step in range(6)]
-    places = 1 if evaluation.asked.bounded else 2
-    left_out = np.flatnonzero(~all_of.counts.any(axis=1))  # queries that count for no system
+    digits = 1 if evaluation.asked.bounded else 2
+    left_out = np.flatnonzero(~grid.counts.any(axis=1))  # queries that count for no system
     return {
         "shades": [
-            (shade, f"{decimals(low, places)} to {decimals(high, places)}")
+            (shade, f"{decimals(low, digits)} to {decimals(high, digits)}")
             for shade, low, high in zip(SHADES, ends, ends[1:], strict=False)
         ],
-        "below": bool(all_of.below.any()),
+        "below": bool(grid.below.any()),
         "uncounted": len(left_out),
-        "undefined": bool(np.isnan(all_of.value[left_out]).all()),
-        "why": reasons(all_of.why[left_out].ravel()),
+        "undefined": bool(np.isnan(grid.value[left_out]).all()),
+        "why": reasons(grid.why[left_out].ravel()),
     }
 
 
-def picture(evaluation: Evaluation, all_of: Shaded) -> dict:
+def picture(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
     order = evaluation.by_ease()
-    alt_text = (
-        f"{evaluation.asked.measure} of {len(order):,} queries by {len(evaluation.names)} systems, as shades."
-    )
-    context = {"key": key(evaluation, all_of), "alt_text": alt_text, "ends": charts.ends(evaluation.asked.measure)}
-    if len(order) * len(evaluation.names) > MOST_CELLS:
-        return context | {"lines": lines(evaluation, all_of.shade[order]), "queries": len(order)}
-    least = max(280, 3 * len(order) + 90) if len(order) > 60 else None
-    shown = rows(evaluation, all_of)
-    return context | {"chart": Chart("heat", chart(evaluation, [shown[row] for row in order]), alt_text, least)}
+    queries, systems, measure = len(order), len(evaluation.names), evaluation.asked.measure
+    alt_text = f"{measure} of {queries:,} queries by {systems} systems, as shades."
+    context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": charts.ends(measure)}
+    if queries * systems > MOST_CELLS:
+        return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
+    least_width = max(280, 3 * queries + 90) if queries > 60 else None
+    row_of_query = rows(evaluation, grid)
+    spec = chart(evaluation, [row_of_query[place] for place in order])
+    return context | {"chart": Chart("heat", spec, alt_text, least_width=least_width)}
 
 
-def chart(evaluation: Evaluation, shown: Sequence[dict]) -> dict:
-    """The chart of these rows, in their order."""
-    # The slug may contain a 0, too: the last one is the placeholder for the query.
+def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
+    """The chart of some queries, in the order of their `rows`, with a cell for each query and system."""
+    # One `reverse` for all queries: the last 0 stands for the id of a query; the slug may contain a 0, too.
     before, after = reverse("query", args=[evaluation.collection, 0]).rsplit("0", 1)
     queries = [
         {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{evaluation.asked.keep}"}
-        for row in shown
+        for row in rows
     ]
-
-    def drawn(cell: Cell) -> dict:
-        # Pictures have four decimals; tables and files have all digits.
-        value = None if cell.value is None else round(cell.value, 4)
-        if cell.why:
-            return charts.uncounted(value, cell.why)
-        return {"value": value} | ({"below": True} if cell.below else {})
-
-    cells = [
-        {"query": row["key"], "system": name, **drawn(cell)}
-        for row in shown
-        for name, cell in zip(evaluation.names, row["values"], strict=True)
-    ]
+    cells = []
+    for row in rows:
+        for name, cell in zip(evaluation.names, row["values"], strict=True):
+            cells.append({"query": row["key"], "system": name, **_drawn(cell)})
     return charts.heat_map(
         cells,
         queries,
@@ -159,49 +147,62 @@ def chart(evaluation: Evaluation, shown: Sequence[dict]) -> dict:
     )
 
 
-def lines(evaluation: Evaluation, shade: np.ndarray) -> list[dict]:
-    """For each system its standing and, by shade, the SVG path of its queries, each one unit wide and high.
+def _drawn(cell: Cell) -> dict:
+    """The value with four decimals, since tables and files have all digits, and what makes its shade special."""
+    value = None if cell.value is None else round(cell.value, 4)
+    if cell.why:
+        return charts.uncounted(value, cell.why)
+    return {"value": value} | ({"below": True} if cell.below else {})
 
-    shade: object[queries, systems], in the order of the picture. Values below the neutral point fill the lower
-    half only, so that they differ not by colour alone. Values that count in no mean are left out.
+
+def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
+    """For each system its standing and, by shade, an SVG path: one rectangle for neighbours of equal shade.
+
+    shades: object[queries, systems], in the order of the picture; a query is one unit wide. Values below the
+    neutral point fill the lower half only, so that they differ not by colour alone. UNDEFINED_SHADE is not drawn.
     """
     result = []
-    for place, standing in enumerate(evaluation.standings):
-        paths = dict.fromkeys((*SHADES, BELOW), "")
+    for standing, column in zip(evaluation.standings, shades.T, strict=True):
+        paths = dict.fromkeys((*SHADES, BELOW_SHADE), "")
         start = 0
-        for each, run in groupby(shade[:, place]):
-            width = len(list(run))
-            if each != UNDEFINED:
-                top, height = (0.5, 0.5) if each == BELOW else (0, 1)
-                paths[each] += f"M{start} {top}h{width}v{height}h-{width}z"
+        for shade, neighbours in groupby(column):
+            width = len(list(neighbours))
+            if shade != UNDEFINED_SHADE:
+                top, height = (0.5, 0.5) if shade == BELOW_SHADE else (0, 1)
+                paths[shade] += f"M{start} {top}h{width}v{height}h-{width}z"
             start += width
         result.append({"standing": standing, "paths": paths.items()})
     return result
 
 
-def differ(evaluation: Evaluation, all_of: Shaded) -> dict:
-    """The facts of _differing.html: on how many queries each system alone has the highest value, and of how many.
+def differ(evaluation: Evaluation, grid: Shaded) -> dict:
+    """The context of _differing.html: how many queries each system wins, with the highest value alone.
 
-    These are the queries that count for two systems or more: on others there is nothing to win.
+    Only queries that count for two systems or more: on others there is nothing to win.
     """
-    values = evaluation.counting(evaluation.names)
+    values = evaluation.counting(evaluation.names)  # [queries, systems]
     values = values[(~np.isnan(values)).sum(axis=1) > 1]
     values = np.where(np.isnan(values), -np.inf, values)
-    top = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIED
-    alone = (top & (top.sum(axis=1, keepdims=True) == 1)).sum(axis=0).tolist()
-    winners = [(name, wins) for name, wins in zip(evaluation.names, alone, strict=True) if wins]
+    # Several systems can share the highest value of a query, up to rounding.
+    is_best = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIE_TOLERANCE
+    has_one_winner = is_best.sum(axis=1) == 1
+    wins_of_systems = is_best[has_one_winner].sum(axis=0).tolist()
+    winners = [(name, wins) for name, wins in zip(evaluation.names, wins_of_systems, strict=True) if wins]
     return {
-        "winners": winners[:WINNERS],
-        "others": sum(wins for _, wins in winners[WINNERS:]),
+        "winners": winners[:NAMED_WINNERS],
+        "others": sum(wins for _, wins in winners[NAMED_WINNERS:]),
         "queries": len(values),
-        "below": int(all_of.below.sum()),
+        "below": int(grid.below.sum()),
     }
 
 
 def heads(evaluation: Evaluation, sort: str | None = None) -> list[dict]:
-    """The heads of the table. With `sort`, the present order, they are links that sort."""
+    """The heads of the table. With `sort`, the present order, they are links that sort.
+
+    A column: its name in the address, its title, and whether it has numbers.
+    """
     columns = [("text", "Query", False), ("key", "Id", False)]
     columns += [("mean", "Mean", True), ("spread", "Spread", True)]
-    columns += [(f"s{each.pk}", each.system, True) for each in evaluation.standings]
+    columns += [(f"s{standing.pk}", standing.system, True) for standing in evaluation.standings]
     columns += [("judged", "Judged", True)]
     return sortable(columns, sort)

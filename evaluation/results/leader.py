@@ -11,16 +11,15 @@ from django.utils.safestring import SafeString
 from ratings.models import Collection
 
 from ..page.address import evaluated
-from ..page.expecting import Expecting
 from ..page.words import degree
 from ..scores import Evaluation
-from ..significance import ALL_THE_SAME, CANNOT_TELL, FEWEST, HIGHER, NONE_DIFFERS
+from ..significance import ALL_THE_SAME, CANNOT_TELL, FEWEST, HIGHER, LOWER, NONE_DIFFERS
 from . import comparison
 from .comparison import Compared
 
-MOST = 12  # systems that are compared at once
+MOST_COMPARED = 12  # systems that are compared at once
 ROUNDING = 1e-12  # means with smaller differences are equal
-MANY = 100_000  # queries: a larger number needed is shown as "over 100,000"
+MANY_QUERIES = 100_000  # queries: a larger number needed is shown as "over 100,000"
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,15 @@ class Selection:
 
 
 def best_first(ranked: Sequence[str], most: int | None = None) -> Selection | None:
-    """The best system against up to `most` - 1 others (None: MOST - 1); None for fewer than two systems.
+    """The best system against up to `most` - 1 others (None: MOST_COMPARED - 1); None for fewer than two systems.
 
     The best system was not chosen before the numbers were seen, so the correction is for all pairs.
     """
     if len(ranked) < 2:
         return None
-    names = ranked[: most or MOST]
-    return Selection(names[0], tuple(names[1:]), False, len(names) > 2, len(ranked) - len(names))
+    best, *others = ranked[: most or MOST_COMPARED]
+    left_out = len(ranked) - 1 - len(others)
+    return Selection(best, tuple(others), named=False, all_pairs=len(others) > 1, left_out=left_out)
 
 
 def tested(evaluation: Evaluation, selection: Selection) -> Compared:
@@ -54,36 +54,25 @@ def tested(evaluation: Evaluation, selection: Selection) -> Compared:
     return comparison.of_page(evaluation, selection.baseline, selection.others, selection.all_pairs)
 
 
-def tests_of_best(evaluation: Evaluation, most: int | None = None) -> tuple[list[dict], int]:
-    """The rows of `comparison` for the best system and up to `most` - 1 others, and how many are left out.
-
-    Every page that says which system is best says it by these rows. most: None for MOST.
-    """
-    selection = best_first(list(evaluation.means), most)
-    if selection is None:
-        return [], 0
-    return rows_against(selection.baseline, tested(evaluation, selection)), selection.left_out
-
-
 def rows_against(baseline: str, result: Compared) -> list[dict]:
-    """The rows of the pairs with this baseline, the highest difference first."""
+    """The rows of the pairs with this baseline, the highest difference first, with further members for pages."""
     rows = [row for row in result.rows() if row["baseline"] == baseline]
-    adjusted = "p_hsd" if result.tests.correction == "hsd" else "p_holm"
     for row in rows:
-        row["adjusted"] = row[adjusted]
+        row["adjusted"] = row["p_hsd"] if result.tests.correction == "hsd" else row["p_holm"]
         row["significant"] = row["verdict"] != CANNOT_TELL
         # About how many more queries would decide; "" where there is a verdict or no estimate.
         row["lacking"] = ""
         if row["more"]:
-            row["lacking"] = f"over {MANY:,}" if row["more"] > MANY else f"about {row['more']:,}"
+            row["lacking"] = f"over {MANY_QUERIES:,}" if row["more"] > MANY_QUERIES else f"about {row['more']:,}"
+        # The reason that is shown in place of an interval whose ends are equal.
         row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
 
-def lead_of(collection: Collection, evaluation: Evaluation, expected: Expecting) -> SafeString:
+def lead_of(collection: Collection, evaluation: Evaluation) -> SafeString:
     """The sentence on the best system: by expected means where these are the headline."""
-    if expected.headline:
-        return render_to_string("evaluation/_highest_expected.html", {"highest": expected.headline.highest})
+    if headline := evaluation.expecting.headline:
+        return render_to_string("evaluation/_highest_expected.html", {"highest": headline.highest})
     # In the asked measure alone, as Compare has it: both share the tests.
     return leading(evaluated(collection, evaluation.asked))
 
@@ -92,13 +81,15 @@ def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
     """The sentence on the highest mean in the asked measure, and on the systems that differ significantly from it.
 
     It claims no more than the tests show. Intervals decide nothing here: two that overlap can belong to systems
-    that differ significantly. most: as for `tests_of_best`.
+    that differ significantly. most: systems that are tested, None for MOST_COMPARED.
     """
     measure = evaluation.asked.measure
-    facts = highest(evaluation.means) if evaluation.means else {"best": []}
-    if len(evaluation.means) > 1 and len(facts["best"]) == 1:
-        facts["tests"] = told(*tests_of_best(evaluation, most))
-    context = {"measure": measure, "degree": degree(measure)} | facts
+    context = highest(evaluation.means) if evaluation.means else {"best": []}
+    context |= {"measure": measure, "degree": degree(measure)}
+    selection = best_first(list(evaluation.means), most)
+    if selection and len(context["best"]) == 1:
+        rows = rows_against(selection.baseline, tested(evaluation, selection))
+        context["tests"] = by_verdict(rows) | {"untested": selection.left_out}
     return SafeString(render_to_string("evaluation/_lead.html", context).strip())
 
 
@@ -109,12 +100,21 @@ def highest(means: Mapping[str, float]) -> dict[str, Any]:
     return {"best": best, "mean": most, "only_one": len(means) == 1}
 
 
-def told(paired: Sequence[Mapping], untested: int) -> dict:
-    """What the tests tell of the others, as facts of _lead.html. paired: rows of `tests_of_best`."""
-    groups: dict[str, Any] = {"near": [], "beyond": [], "below": []}
-    of_verdict = {CANNOT_TELL: "near", HIGHER: "beyond"}
-    for row in paired:
-        groups[of_verdict.get(row["verdict"], "below")].append(row["system"])
-    queries = paired[0]["queries"]
-    few = paired[0].get("drawn", queries) < FEWEST
-    return groups | {"queries": queries, "few": few, "fewest": FEWEST, "untested": untested}
+def by_verdict(rows: Sequence[Mapping]) -> dict:
+    """The systems by the verdict of their test against the best one, and the number of queries: for _lead.html.
+
+    near: those that cannot be told apart from the best one; beyond: those that are significantly higher on the
+    queries that all have; below: those that are significantly lower. rows: as from `rows_against`.
+    """
+    systems: dict[str, list[str]] = {CANNOT_TELL: [], HIGHER: [], LOWER: []}
+    for row in rows:
+        systems[row["verdict"]].append(row["system"])
+    queries = rows[0]["queries"]
+    return {
+        "near": systems[CANNOT_TELL],
+        "beyond": systems[HIGHER],
+        "below": systems[LOWER],
+        "queries": queries,
+        "few": rows[0].get("drawn", queries) < FEWEST,
+        "fewest": FEWEST,
+    }

@@ -1,17 +1,18 @@
 """The lists of one query by rank: those of systems, the ideal list, links between them, and missed documents."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from ratings.models import Document
 
 from ..measures import Explanation, Row
 from ..page.numbers import number
 
-Places = Mapping[int, int]  # the rank of each document in a whole list, by pk
+Ranks = Mapping[int, int]  # the rank of each document by pk, in a whole list: also below the cutoff
 
-SHOWN = 50  # ranks of a list, which may have thousands
+SHOWN_RANKS = 50  # ranks of a list, which may have thousands
 
-ROW = 54  # pixels of height of a row, as --row in the style sheet
+ROW_PIXELS = 54  # pixels of height of a row, as --row in the style sheet
 
 
 def titles(pks: set[int]) -> dict[int, Document]:
@@ -20,12 +21,16 @@ def titles(pks: set[int]) -> dict[int, Document]:
 
 
 def line(row: Row, documents: dict[int, Document], grade: float | None, calc: str) -> dict:
-    """One rank of a list as a page shows it. calc: gain × discount, as text; grade: None = unjudged."""
+    """One rank of a list as a page shows it. calc: gain × discount, as text; grade: None = unjudged.
+
+    `linked` fills in `came` and `goes`: texts on the rank of the document in the lists to the left and right.
+    """
     facts = {"rank": row.rank, "document": documents.get(row.document), "grade": grade}
     return facts | {"calc": calc, "adds": row.contribution, "came": "", "goes": ""}
 
 
 def judged_line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> dict:
+    """`line` for a rank of a system. grades: those of judged documents, by pk."""
     calc = times(row) if row.document in grades or row.gain else "counted 0"
     return line(row, documents, grades.get(row.document), calc)
 
@@ -35,25 +40,21 @@ def times(row: Row) -> str:
     return f"{number(row.gain)}\N{NO-BREAK SPACE}× {row.discount:.4f}"
 
 
-def linked(sides: Sequence[dict], places: Sequence[Places]) -> list[dict]:
-    """The lists with `links`, and with the ranks of each row in the lists to the left and to the right."""
-    result = []
-    for at, side in enumerate(sides):
-        left, right = (places[at - 1] if at else None), (places[at + 1] if at + 1 < len(sides) else None)
-        after = sides[at + 1] if right is not None else None
-        shown = _shown(after) if after else {}
-        rows = []
-        for row in side["rows"]:
-            if document := row["document"]:
-                row = row | {"came": "" if left is None else came(row["rank"], left.get(document.pk))}
-                if right is not None and document.pk not in shown:
-                    row["goes"] = f"↓ to {right[document.pk]:,}" if document.pk in right else "gone"
-            rows.append(row)
-        result.append(side | {"rows": rows, "links": links(side, after) if after else None})
-    return result
+def linked(sides: Sequence[dict], whole_ranks: Sequence[Ranks]) -> list[dict]:
+    """The lists with `links` to the next, and with the ranks of each row in the lists to the left and right."""
+    copies = [side | {"rows": [dict(row) for row in side["rows"]], "links": None} for side in sides]
+    for (left, left_ranks), (right, right_ranks) in pairwise(zip(copies, whole_ranks, strict=True)):
+        left_rows, right_rows = _by_document(left), _by_document(right)
+        for pk, row in right_rows.items():
+            row["came"] = came(row["rank"], left_ranks.get(pk))
+        for pk, row in left_rows.items():
+            if pk not in right_rows:  # otherwise a line leads to it
+                row["goes"] = f"↓ to {right_ranks[pk]:,}" if pk in right_ranks else "gone"
+        left["links"] = links(left, right)
+    return copies
 
 
-def _shown(side: dict) -> dict[int, dict]:
+def _by_document(side: dict) -> dict[int, dict]:
     """The rows of a list by the pk of their document."""
     return {row["document"].pk: row for row in side["rows"] if row["document"]}
 
@@ -69,46 +70,52 @@ def came(rank: int, before: int | None) -> str:
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
     """The context of the ideal list, with empty rows down to the cutoff."""
-    rows = [line(row, documents, row.grade, times(row)) for row in explanation.ideal[:SHOWN]]
+    rows = [line(row, documents, row.grade, times(row)) for row in explanation.ideal[:SHOWN_RANKS]]
     length = len(explanation.ideal)
-    if cutoff and cutoff <= SHOWN:
+    if cutoff and cutoff <= SHOWN_RANKS:
         rows += [{"rank": rank, "document": None, "adds": 0.0} for rank in range(length + 1, cutoff + 1)]
     undefined = explanation.idcg == explanation.min_dcg
     return {
         "rows": rows,
-        "more": max(0, length - SHOWN),
+        "more": max(0, length - SHOWN_RANKS),
         "total": explanation.idcg,
-        "value": None if undefined else 1.0,
+        "value": None if undefined else 1.0,  # the nDCG of the ideal list
     }
 
 
-def links(*sides: dict) -> dict:
+def links(left: dict, right: dict) -> dict:
     """The SVG paths between the ranks of each document in two lists, or a stub if it is in one of them only."""
-    left, right = map(_shown, sides)
+    left_rows, right_rows = _by_document(left), _by_document(right)
     lines = []
-    for pk, row in [*left.items(), *((pk, row) for pk, row in right.items() if pk not in left)]:
-        y, end = ROW * row["rank"] - ROW // 2, None  # the middle of a row, in pixels from the top
-        if pk not in left:
+    for pk in left_rows | right_rows:
+        row = left_rows.get(pk) or right_rows[pk]
+        y, right_y = _middle(row), None
+        if pk not in left_rows:
             path = f"M56 {y}H72M56 {y - 4}V{y + 4}"
-        elif pk not in right:
+        elif pk not in right_rows:
             path = f"M0 {y}H16M16 {y - 4}V{y + 4}"
         else:
-            end = ROW * right[pk]["rank"] - ROW // 2
-            path = f"M0 {y}C36 {y} 36 {end} 72 {end}"
-        # The CSS class is by the sign of what the document adds.
+            right_y = _middle(right_rows[pk])
+            path = f"M0 {y}C36 {y} 36 {right_y} 72 {right_y}"
+        # A CSS class, by the sign of what the document adds to the DCG.
         tone = " pos" if row["adds"] > 0 else " neg" if row["adds"] < 0 else ""
-        lines.append({"path": path, "end": end, "tone": tone})
-    rows = max(len(side["rows"]) for side in sides)
-    return {"lines": lines, "height": ROW * max(rows, 1), "shared": len(left.keys() & right.keys())}
+        lines.append({"path": path, "end": right_y, "tone": tone})
+    height = ROW_PIXELS * max(len(left["rows"]), len(right["rows"]), 1)
+    return {"lines": lines, "height": height, "shared": len(left_rows.keys() & right_rows.keys())}
+
+
+def _middle(row: dict) -> int:
+    """The middle of a row, in pixels from the top of its list."""
+    return ROW_PIXELS * row["rank"] - ROW_PIXELS // 2
 
 
 def missed(
-    places: Sequence[Places], ideal: Explanation, documents: dict[int, Document], cutoff: int | None
+    whole_ranks: Sequence[Ranks], ideal: Explanation, documents: dict[int, Document], cutoff: int | None
 ) -> list[dict]:
     """The documents of the ideal list that some list lacks above the cutoff, with their ranks in each list."""
     rows = []
-    for row in ideal.ideal[:SHOWN]:
-        at = [where.get(row.document) for where in places]
-        if any(rank is None or (cutoff and rank > cutoff) for rank in at):
-            rows.append({"document": documents.get(row.document), "grade": row.grade, "ranks": at})
+    for row in ideal.ideal[:SHOWN_RANKS]:
+        ranks = [ranks_in_list.get(row.document) for ranks_in_list in whole_ranks]
+        if any(rank is None or (cutoff and rank > cutoff) for rank in ranks):
+            rows.append({"document": documents.get(row.document), "grade": row.grade, "ranks": ranks})
     return rows

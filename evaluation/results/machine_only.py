@@ -15,8 +15,8 @@ from ..record import Machine, cache
 from ..scores import Asked, Evaluation
 
 EST = "est=machine"  # in the fingerprint of these scores
-HEADER = ["judge", "version", "model", "sha256", "system", "measure"]
-HEADER += ["mean", "low", "high", "queries", "undefined", "judged", "options"]
+NUMBERS = ["mean", "low", "high", "queries", "undefined", "judged"]  # of a standing
+HEADER = ["judge", "version", "model", "sha256", "system", "measure", *NUMBERS, "options"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,39 +29,41 @@ class Alone:
 
     def difference(self, first: str, second: str, measure: Measure) -> tuple[float | None, int]:
         """The mean of `second` minus `first` over the queries that count for both, and their number."""
-        before, after = self.evaluation.counting([first, second], measure).T
-        apart = (after - before)[~np.isnan(after - before)]
-        return (float(apart.mean()) if apart.size else None), apart.size
+        first_values, second_values = self.evaluation.counting([first, second], measure).T  # nan: does not count
+        differences = (second_values - first_values)[~np.isnan(second_values - first_values)]
+        return (float(differences.mean()) if differences.size else None), differences.size
 
 
 def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] = ()) -> list[Alone]:
     """The scores by each machine that an admin gave a column of its own, from the cache as far as possible.
 
+    beside: further measures.
     One database query where there is no such machine. ValueError as from `scores.evaluate`.
     """
-    used = record.machines(collection, JudgeUse.Use.ALONE)
-    if not used:
+    machines = record.machines(collection, JudgeUse.Use.ALONE)
+    if not machines:
         return []
 
     # Rule, adjudications and profile are about people's ratings, and change nothing here.
-    of_machines = Asked(asked.measure, asked.options)
+    asked = Asked(asked.measure, asked.options)
 
-    def scored_by_each() -> list[Alone]:
-        data, _ = scores.read(collection, of_machines)
-        keys, alone = data.queries["key"].tolist(), []
-        for each in used:
-            judgments = record.judgments_of(each, data.queries)
-            scored = scores.of_arrays(collection.slug, keys, judgments, data.rankings, of_machines, beside)
-            alone.append(Alone(each.machine, len(judgments.grade), scored))
-        return alone
+    def score_by_each() -> list[Alone]:
+        data, _ = scores.read(collection, asked)
+        keys = data.queries["key"].tolist()
+        results = []
+        for in_use in machines:
+            judgments = record.judgments_of(in_use, data.queries)
+            evaluation = scores.of_arrays(collection.slug, keys, judgments, data.rankings, asked, beside)
+            results.append(Alone(in_use.machine, len(judgments.grade), evaluation))
+        return results
 
-    return cache.without_ratings(collection, ("alone", used, of_machines, beside), scored_by_each)
+    return cache.without_ratings(collection, ("alone", machines, asked, beside), score_by_each)
 
 
 # On pages
 
 
-def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
+def scores_by_machine(collection: Collection, asked: Asked) -> list[Alone]:
     """The scores by each machine, in the measure and options of the address. Raises CannotAnswer."""
     try:
         return alone_of(collection, asked)
@@ -69,43 +71,44 @@ def alone_in(collection: Collection, asked: Asked) -> list[Alone]:
         raise CannotAnswer(f"By the grades of a machine alone: {error}") from error
 
 
-def table_of(every: list[Alone], systems: list[str], asked: Asked) -> dict:
+def table_of(machines: list[Alone], systems: list[str], asked: Asked) -> dict:
     """The context of a table: a column for each machine, a row for each system."""
     rows = []
     for name in systems:
-        standings = [each.evaluation.standing(name, asked.measure) for each in every]
+        standings = [alone.evaluation.standing(name, asked.measure) for alone in machines]
         rows.append((name, [(standing.mean, standing.queries) for standing in standings]))
-    return {"alone": every, "alone_rows": rows}
+    return {"alone": machines, "alone_rows": rows}
 
 
-def differences_of(every: list[Alone], pairs: list[tuple[str, str]], asked: Asked) -> dict:
+def differences_of(machines: list[Alone], pairs: list[tuple[str, str]], asked: Asked) -> dict:
     """The context of a table: a column for each machine, a row for each pair of systems."""
     rows = [
-        (f"{second} less {first}", [each.difference(first, second, asked.measure) for each in every])
+        (f"{second} less {first}", [alone.difference(first, second, asked.measure) for alone in machines])
         for first, second in pairs
     ]
-    return {"alone": every, "alone_rows": rows}
+    return {"alone": machines, "alone_rows": rows}
 
 
 # As files
 
 
-def document(collection: Collection, asked: Asked, every: list[Alone]) -> dict:
+def document(collection: Collection, asked: Asked, machines: list[Alone]) -> dict:
     """The JSON document: an entry for each machine, with a row for each system and measure."""
     return {
         "collection": collection.slug,
         "profile": asked.profile,
         "machines": [
-            each.machine.as_json() | {"pairs": each.pairs, "results": list(_rows(each))} for each in every
+            alone.machine.as_json() | {"pairs": alone.pairs, "results": list(_rows(alone))} for alone in machines
         ],
     }
 
 
-def _rows(each: Alone) -> Iterator[dict]:
-    for row in each.evaluation.by_column.values():
-        fingerprint = f"{each.evaluation.fingerprint_of(row.measure)} {EST}"
-        facts = {"system": row.system, "measure": row.measure, "fingerprint": fingerprint}
-        yield facts | row.row(HEADER[6:-1])
+def _rows(alone: Alone) -> Iterator[dict]:
+    """A row for each system and measure."""
+    for standing in alone.evaluation.by_column.values():
+        fingerprint = f"{alone.evaluation.fingerprint_of(standing.measure)} {EST}"
+        head = {"system": standing.system, "measure": standing.measure, "fingerprint": fingerprint}
+        yield head | standing.row(NUMBERS)
 
 
 def table(whole: dict) -> documents.Table:

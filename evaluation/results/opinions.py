@@ -20,24 +20,24 @@ def opinions(
     query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
 ) -> list[dict]:
     """The judgment and ratings of each document, and what _made.html says of them. Two database queries."""
-    prefetched = Prefetch("ratings", Rating.objects.select_related("grade", "rater"))
+    with_ratings = Prefetch("ratings", Rating.objects.counted().select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
-    pairs = {pair.document_id: pair for pair in pairs.prefetch_related(prefetched)}
+    pair_of = {pair.document_id: pair for pair in pairs.prefetch_related(with_ratings)}
     result = []
     for pk, document in documents.items():
-        pair, grade = pairs.get(pk), grades.get(pk)
+        pair = pair_of.get(pk)
         ratings = pair.ratings.all() if pair else ()
-        given = sorted((opinion(rating, asked) for rating in ratings), key=itemgetter("rater"))
+        rows = sorted((opinion(rating, asked) for rating in ratings), key=itemgetter("rater"))
         result.append(
             {
                 "document": document,
-                "grade": grade,
+                "grade": grades.get(pk),
                 "pair": pair,
-                "opinions": given,
-                "graded": sum(each["grade"] is not None for each in given),
+                "opinions": rows,
+                "graded": sum(row["grade"] is not None for row in rows),
                 "decision": getattr(pair, "adjudication", None),
                 "is_decided": asked.adjudications == "use",
-                "rule": options.WORDS["rule"][asked.rule],
+                "rule": options.PHRASES["rule"][asked.rule],
             }
         )
     return result

@@ -6,22 +6,15 @@ from math import fsum
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ..measures import (
-    SPLIT,
-    Difference,
-    Explanation,
-    Measure,
-    Part,
-    difference,
-)
+from ..measures import SPLIT, Difference, Explanation, Measure, Part, difference
 from ..page.numbers import decimals
 from ..page.words import counted
 from ..scores import Asked
-from .lists import SHOWN
+from .lists import SHOWN_RANKS
 
-NAMED = 3  # ranks named in a sentence; the table has all
+NAMED_RANKS = 3  # ranks named in a sentence; the table has all
 
-VISIBLE = 5e-5  # smaller numbers are written 0.0000
+LEAST_VISIBLE = 5e-5  # smaller numbers are written 0.0000
 
 
 def measure_of(asked: Asked) -> Measure:
@@ -35,7 +28,7 @@ def differences(
     """The difference of each system from the first, split by rank, by (first, system), where it can be split."""
     first, *others = names
     splits = {(first, name): difference(explained[first], explained[name], measure.name) for name in others}
-    return {both: split for both, split in splits.items() if split}
+    return {pair: split for pair, split in splits.items() if split}
 
 
 def as_table(
@@ -44,39 +37,49 @@ def as_table(
     """The context of the table with the part of each rank in each list; None where no difference can be split."""
     if not differences:
         return None
-    splits, measure = list(differences.values()), measure_of(asked)
-    discounts = {row.rank: row.discount for each in explanations for row in each.ranking}
-    depth = max(len(split.parts) for split in splits)
-    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)
-    rows = [
-        row(str(rank), [at(split, rank) for split in splits], widest, discounts[rank])
-        for rank in range(1, min(depth, SHOWN) + 1)
-    ]
-    empty = [split.empty for split in splits]
-    if any(part.first or part.second for part in empty):
-        rows.insert(0, row("Empty list", empty, widest))
-    if depth > SHOWN:
-        rest = [split.parts[SHOWN:] for split in splits]
-        below = [Part(0, fsum(part.first for part in each), fsum(part.second for part in each)) for each in rest]
-        rows.append(row(counted(depth - SHOWN, "more rank", "more ranks"), below, widest))
+    splits = list(differences.values())
+    measure = measure_of(asked)
+    discounts = {row.rank: row.discount for explanation in explanations for row in explanation.ranking}
     return {
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
         "another": asked.measure if measure != asked.measure else None,
         "first": next(iter(differences))[0],
         "others": [second for _, second in differences],
-        "sentences": [sentence(*both, split) for both, split in differences.items()],
+        "sentences": [sentence(first, second, split) for (first, second), split in differences.items()],
+        # Whether a rank weighs the same in all lists, since they have the same ideal list.
         "one_ideal": all(split.one_ideal for split in splits),
-        "rows": rows,
-        "total": [Part(0, split.first, split.second) for split in splits],
+        "rows": table_rows(splits, discounts),
+        "total": [Part(rank=0, first=split.first, second=split.second) for split in splits],
     }
+
+
+def table_rows(splits: Sequence[Difference], discounts: Mapping[int, float]) -> list[dict]:
+    """A row for the empty list if it has a value, one for each rank to SHOWN_RANKS, and one for the rest."""
+    depth = max(len(split.parts) for split in splits)
+    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)
+    rows = []
+    empty_lists = [split.empty for split in splits]  # their values: 0.0 where no gain is negative
+    if any(part.first or part.second for part in empty_lists):
+        rows.append(row("Empty list", empty_lists, widest))
+    for rank in range(1, min(depth, SHOWN_RANKS) + 1):
+        rows.append(row(str(rank), [at(split, rank) for split in splits], widest, discounts[rank]))
+    if depth > SHOWN_RANKS:
+        rest = [total(split.parts[SHOWN_RANKS:]) for split in splits]
+        rows.append(row(counted(depth - SHOWN_RANKS, "more rank", "more ranks"), rest, widest))
+    return rows
+
+
+def total(parts: Sequence[Part]) -> Part:
+    """The sum of the parts of several ranks; it has no rank of its own."""
+    return Part(rank=0, first=fsum(part.first for part in parts), second=fsum(part.second for part in parts))
 
 
 def row(head: str, parts: Sequence[Part], widest: float, discount: float | None = None) -> dict:
     """The context of a row of the table. parts: one for each difference; widest: the largest part of all."""
     return {
         "head": head,
-        "rank": parts[0].rank,
+        "rank": parts[0].rank,  # 0: the row is of no single rank
         "discount": discount,
         "first": parts[0].first,
         "others": [(part, bar(part.difference, widest)) for part in parts],
@@ -85,7 +88,7 @@ def row(head: str, parts: Sequence[Part], widest: float, discount: float | None 
 
 def at(split: Difference, rank: int) -> Part:
     """The part of a rank; zeros below the end of both lists."""
-    return split.parts[rank - 1] if rank <= len(split.parts) else Part(rank, 0.0, 0.0)
+    return split.parts[rank - 1] if rank <= len(split.parts) else Part(rank, first=0.0, second=0.0)
 
 
 def bar(value: float, widest: float) -> dict:
@@ -103,35 +106,41 @@ def bar(value: float, widest: float) -> dict:
 
 
 def sentence(first: str, second: str, split: Difference) -> SafeString:
-    """The sentence on the ranks at which the list with the lower value loses to the other, and wins back."""
+    """A sentence such as "Against A, B loses 0.2126 at rank 2; it wins back 0.0500 at rank 4."
+
+    B is the list with the lower value of the two, and A the one with the higher value.
+    """
     lower, higher, sign = (first, second, -1) if split.difference > 0 else (second, first, 1)
-    steps = [(part.rank, sign * part.difference) for part in split.parts]
-    losses, wins = (places([(rank, step) for rank, step in steps if step * way > 0]) for way in (-1, 1))
+    steps = [(part.rank, sign * part.difference) for part in split.parts]  # (rank, `lower` minus `higher`)
+    losses = steps_in_words([(rank, step) for rank, step in steps if step < 0])
+    wins = steps_in_words([(rank, step) for rank, step in steps if step > 0])
     if not (losses or wins):
         return format_html("<bdi>{}</bdi> and <bdi>{}</bdi> gain the same at every rank.", lower, higher)
     text = format_html("Against <bdi>{}</bdi>, <bdi>{}</bdi> loses {}", higher, lower, losses or "at no rank")
     if wins:
         text = format_html("{}; it wins back {}", text, wins)
-    apart = sign * split.empty.difference
-    if abs(apart) >= VISIBLE:
-        way = "higher" if apart > 0 else "lower"
-        starts = "{}; because the ideal lists differ, its value starts {} {}"
-        text = format_html(starts, text, decimals(abs(apart)), way)
-    return format_html("{}{}.", text, "" if abs(split.difference) >= VISIBLE else ": in all they are equal")
+    # `lower` minus `higher`, too: the value of an empty list, which depends on the ideal list of each.
+    head_start = sign * split.empty.difference
+    if abs(head_start) >= LEAST_VISIBLE:
+        size = f"{decimals(abs(head_start))} {'higher' if head_start > 0 else 'lower'}"
+        text = format_html("{}; because the ideal lists differ, its value starts {}", text, size)
+    return format_html("{}{}.", text, "" if abs(split.difference) >= LEAST_VISIBLE else ": in all they are equal")
 
 
-def places(steps: Sequence[tuple[int, float]]) -> str:
+def steps_in_words(steps: Sequence[tuple[int, float]]) -> str:
     """The steps as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first.
 
-    steps: (rank, difference).
+    steps: (rank, difference), by rank.
     """
-    by_size = sorted(steps, key=lambda each: (-abs(each[1]), each[0]))
-    named = [each for each in by_size if abs(each[1]) >= VISIBLE]
-    if len(named) > NAMED + 1:
-        named = named[:NAMED]
+    largest_first = sorted(steps, key=lambda step: -abs(step[1]))
+    named = [(rank, step) for rank, step in largest_first if abs(step) >= LEAST_VISIBLE]
+    if len(named) > NAMED_RANKS + 1:  # one more rank is as short as "1 other rank"
+        named = named[:NAMED_RANKS]
     texts = [f"{decimals(abs(step))} at rank {rank:,}" for rank, step in named]
-    rest = [step for _, step in by_size[len(named) :]]
-    total = abs(fsum(rest))
-    if total >= VISIBLE:
-        texts.append(f"{decimals(total)} at {counted(len(rest), 'other rank', 'other ranks')}")
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    rest = [step for _, step in largest_first[len(named) :]]
+    sum_of_rest = abs(fsum(rest))
+    if sum_of_rest >= LEAST_VISIBLE:
+        texts.append(f"{decimals(sum_of_rest)} at {counted(len(rest), 'other rank', 'other ranks')}")
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -5,33 +5,29 @@ from ..measures import Explanation
 from ..page.charts import Chart
 from ..page.numbers import decimals
 from ..scores import Asked
-from .lists import SHOWN
+from .lists import SHOWN_RANKS
 
 
 def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
-    """The context of the chart, with system `focus` highlighted, and of the table; None: all lists are empty."""
-    depth = max((len(explanation.ranking) for explanation in explained.values()), default=0)
-    depth = min(depth, asked.measure.cutoff or SHOWN, SHOWN)
+    """The context of the chart and of the table; None where all lists are empty.
+
+    explained: explanations by system. focus: the system that is highlighted.
+    """
+    longest = max((len(explanation.ranking) for explanation in explained.values()), default=0)
+    depth = min(longest, asked.measure.cutoff or SHOWN_RANKS, SHOWN_RANKS)
     if depth < 1:
         return None
     ideal = next(iter(explained.values())).ideal
     lists = [("ideal", running_sums(ideal, depth))]
     lists += [(name, running_sums(explanation.ranking, depth)) for name, explanation in explained.items()]
-    rows = [
-        {
-            "system": name,
-            "cutoff": rank,
-            "value": value,
-            "leader": name == focus and index > 0,
-            "ideal": index == 0,
-        }
-        for index, (name, values) in enumerate(lists)
-        for rank, value in enumerate(values, 1)
-        if value is not None
-    ]
-    ends = ", ".join(f"{name} {decimals([v for v in values if v is not None][-1])}" for name, values in lists)
+    rows = []
+    for index, (name, values) in enumerate(lists):
+        is_ideal = index == 0  # not by the name, which a system can have, too
+        looks = {"system": name, "leader": name == focus and not is_ideal, "ideal": is_ideal}
+        rows += [looks | {"cutoff": rank, "value": value} for rank, value in enumerate(values, 1)]
+    last_sums = ", ".join(f"{name} {decimals(values[-1])}" for name, values in lists)
     return {
-        "chart": Chart("running-spec", charts.running(rows), f"DCG summed down to rank {depth}: {ends}"),
+        "chart": Chart("running-spec", charts.running(rows), f"DCG summed down to rank {depth}: {last_sums}"),
         "ranks": range(1, depth + 1),
         "table": lists,
     }

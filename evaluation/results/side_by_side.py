@@ -13,39 +13,39 @@ from ..measures.refusal import refuse_unknown
 from ..page.address import CannotAnswer, told_to_reader
 from ..scores import Asked
 
-MOST = 8  # lists side by side, and lines of the chart
+MOST_LISTS = 8  # lists side by side, and lines of the chart
 
 
 @told_to_reader()
 def explanations_of(
-    collection: Collection, asked: Asked, found: Query, names: list[str] | None = None, whole: bool = False
+    collection: Collection, asked: Asked, query: Query, names: list[str] | None = None, whole: bool = False
 ) -> dict[str, Explanation]:
     """Explanations of these systems (None: all), down to the cutoff or `whole`. Raises CannotAnswer."""
     asked = replace(asked, measure=asked.uncut) if whole else asked
-    return scores.explain(collection, asked, found.key, names)
+    return scores.explain(collection, asked, query.key, names)
 
 
 def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
     """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
 
-    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST.
+    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST_LISTS.
     """
-    wanted = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
-    for name in wanted:
+    chosen = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
+    for name in chosen:
         refuse_unknown("system", name, sorted(names))
-    if len(wanted) > MOST:
-        raise CannotAnswer(f"at most {MOST} systems stand side by side, not {len(wanted)}.")
-    wanted = wanted or names[-1:]
-    if len(wanted) == 1:
-        wanted += [name for name in names if name not in wanted][:1]
-    return wanted
+    if len(chosen) > MOST_LISTS:
+        raise CannotAnswer(f"at most {MOST_LISTS} systems stand side by side, not {len(chosen)}.")
+    chosen = chosen or names[-1:]
+    if len(chosen) == 1:
+        chosen += [name for name in names if name not in chosen][:1]
+    return chosen
 
 
 def beside(chosen: list[str], name: str) -> list[str]:
-    """The chosen systems and `name`; where there are MOST already, the first and `name`."""
+    """The chosen systems and `name`; where there are MOST_LISTS already, the first and `name`."""
     if name in chosen:
         return chosen
-    return [*chosen, name] if len(chosen) < MOST else [chosen[0], name]
+    return [*chosen, name] if len(chosen) < MOST_LISTS else [chosen[0], name]
 
 
 def kept(asked: Asked, chosen: list[str]) -> str:

@@ -16,41 +16,43 @@ from ratings.people.access import View
 from .. import record
 from ..measures import mean
 from ..page.address import evaluated, page
-from ..page.holdings import brought
+from ..page.holdings import imported_counts
 from ..record import Version, cache
 from ..scores import Asked
 
 STEP, MEANS, ALL = "step", "means", "all"
-AFTER = {"": MEANS, MEANS: ALL}  # the step that follows each
-LARGE = 20_000  # rankings: the whole page of fewer takes about a second
+NEXT_STEP = {"": MEANS, MEANS: ALL}  # the step that follows each
+LARGE_FROM_RANKINGS = 20_000  # rankings: the whole page of fewer takes about a second
 
 
 def step_by_step(section: str) -> Callable[[View], View]:
     """A decorator of view(request, collection, asked): where it takes long, the first steps come before it."""
 
-    def decorated(view: View) -> View:
+    def decorator(view: View) -> View:
         @wraps(view)
-        def answered(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+        def wrapper(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
             version = record.version(collection)
-            # Once the page was drawn, only changed queries are computed again. An import begins anew.
-            drawn = cache.count(collection, version.unrated, ("drawn", section, asked), set)
+            # Once the page was drawn, only changed queries are computed again; an import begins anew. The set
+            # stays in the cache, and is empty until then.
+            steps_drawn = cache.count(collection, version.unrated, ("drawn", section, asked), set)
             step = request.GET.get(STEP, "")
-            is_small = rankings_of(collection, version) < LARGE
-            if is_small or drawn or step not in AFTER or "chart" in request.GET:
+            is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
+            # An address with ?chart= is that of a picture, which has no first steps.
+            if is_small or steps_drawn or step not in NEXT_STEP or "chart" in request.GET:
                 response = view(request, collection, asked)
-                drawn.add(ALL)
+                steps_drawn.add(ALL)
                 return response
             context = page(request, collection, section, asked)
-            return _first_steps(request, context | brought(collection, version), step)
+            return _first_steps(request, context | imported_counts(collection, version), step)
 
-        return answered
+        return wrapper
 
-    return decorated
+    return decorator
 
 
 def rankings_of(collection: Collection, version: Version) -> int:
     """How many rankings the collection has where each system ranks each query. Three database queries, or none."""
-    counts = brought(collection, version)
+    counts = imported_counts(collection, version)
     return counts["systems"] * counts["queries"]
 
 
@@ -59,7 +61,7 @@ def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse
     others = [(name, value) for name in request.GET for value in request.GET.getlist(name) if name != STEP]
     context |= {
         "means": plain_means(collection, asked) if step == MEANS else None,
-        "next": f"{request.path}?{urlencode([*others, (STEP, AFTER[step])])}",
+        "next": f"{request.path}?{urlencode([*others, (STEP, NEXT_STEP[step])])}",
     }
     return render(request, "evaluation/first_steps.html", context)
 
@@ -70,9 +72,10 @@ def plain_means(collection: Collection, asked: Asked) -> list[dict]:
     Not those of `standings`, which have intervals: these take longest.
     """
     evaluation = evaluated(collection, asked)
-    values, counted = evaluation.values(evaluation.systems), evaluation.counted(evaluation.systems)
+    values = evaluation.values(evaluation.systems)  # [queries, systems]
+    counted = evaluation.counted(evaluation.systems)  # likewise: whether a value counts in the mean
     rows = [
-        {"system": name, "mean": mean(column, counts) if counts.any() else None, "n": int(counts.sum())}
-        for name, column, counts in zip(evaluation.systems, values.T, counted.T, strict=True)
+        {"system": name, "mean": mean(of_system, counts) if counts.any() else None, "n": int(counts.sum())}
+        for name, of_system, counts in zip(evaluation.systems, values.T, counted.T, strict=True)
     ]
     return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))

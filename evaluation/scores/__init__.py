@@ -1,9 +1,8 @@
 """Measures x systems x queries of a collection, with the options that made them."""
 
-from .asked import SUMS, Asked, fingerprint, measure_for, options_for
-from .bounds import has_bounds
+from .asked import SUMS, Asked, measure_for, options_for
 from .evaluation import Evaluation, sampled_of
-from .scoring import evaluate, expected_by_query, explain, of_arrays, read
+from .scoring import evaluate, expected_by_query, explain, has_bounds, of_arrays, of_rankings, of_ratings, read
 from .standing import SUMMARY, Standing, why
 
 __all__ = [
@@ -15,10 +14,11 @@ __all__ = [
     "evaluate",
     "expected_by_query",
     "explain",
-    "fingerprint",
     "has_bounds",
     "measure_for",
     "of_arrays",
+    "of_rankings",
+    "of_ratings",
     "options_for",
     "read",
     "sampled_of",

@@ -32,36 +32,58 @@ class Asked:
     rule: str = RULE
     adjudications: str = ADJUDICATIONS
     systems: tuple[str, ...] | None = None  # None: all, including later ones
+    left_out: int = 0  # how many raters are left out, so that every number says so
+    spelled_out: bool = False  # the collection has defaults of its own, so that addresses always name the measure
 
     @classmethod
     def of(
         cls,
         collection: Collection | None,
         *,
-        measure: str = MEASURE,
-        profile: str = PROFILE,
-        rule: str = RULE,
-        adjudications: str = ADJUDICATIONS,
+        measure: str | None = None,
+        profile: str | None = None,
+        rule: str | None = None,
+        adjudications: str | None = None,
         systems: Iterable[str] | None = None,
         **options: str,
     ) -> "Asked":
-        """What is asked by these texts, under the names of commands and addresses.
+        """What is asked by these texts, which are named as in commands and addresses.
 
-        collection: None for files; systems: none or None for all. WrongOption, a ValueError with its option and a
-        message for the user, for a text without a meaning.
+        None or "" takes the default: of the collection, or DEFAULTS for files, which have no collection. Options
+        of the collection hold only if profile is None. systems: empty or None for all. Raises WrongOption, a
+        ValueError with its option and a message for the user, for a text without a meaning.
         """
+        default = by_default(collection)
+        if profile is None:
+            options = {name: text for name, text in default.items() if name not in DEFAULTS} | options
+        measure, profile = measure or default["measure"], profile or default["profile"]
+        rule, adjudications = rule or default["rule"], adjudications or default["adjudications"]
         refuse_unknown("rule", rule, RULES)
         refuse_unknown("adjudications", adjudications, OF_ADJUDICATIONS)
-        found, usual = measure_for(collection, measure), options_for(collection, profile).as_dict()
+        of_profile = options_for(collection, profile).as_dict()
         in_force = options_for(collection, profile, **options)
-        changes = tuple((name, text) for name, text in in_force.as_dict().items() if text != usual[name])
-        named = tuple(systems or ()) or None
-        return cls(found, in_force, profile, changes, rule, adjudications, named)
+        return cls(
+            measure=measure_for(collection, measure),
+            options=in_force,
+            profile=profile,
+            changes=tuple((name, text) for name, text in in_force.as_dict().items() if text != of_profile[name]),
+            rule=rule,
+            adjudications=adjudications,
+            systems=tuple(systems or ()) or None,
+            left_out=collection.left_out if collection else 0,
+            spelled_out=bool(collection and collection.default_options),
+        )
 
     @property
     def texts(self) -> list[tuple[str, str]]:
         """(name, text) of measure, profile and all that differs from them, as an address has them."""
         return [("measure", str(self.measure)), ("profile", self.profile), *self.of_judgments, *self.changes]
+
+    @property
+    def as_default(self) -> dict[str, str]:
+        """What a collection stores whose default this is: `texts`, or nothing for DEFAULTS."""
+        texts = dict(self.texts)
+        return {} if texts.items() <= DEFAULTS.items() else texts
 
     @property
     def of_judgments(self) -> list[tuple[str, str]]:
@@ -88,7 +110,14 @@ class Asked:
     def fingerprint_of(self, measure: Measure | str) -> str:
         """The options in force for another measure, in short."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        return fingerprint(effective(measure, self.options), self.rule, self.adjudications)
+        return self.with_judgments(effective(measure, self.options))
+
+    def with_judgments(self, options: Options) -> str:
+        """These options in short, with what differs from the default in how judgments are made."""
+        departures = {"rule": self.rule, "adjudications": self.adjudications, "left_out": self.left_out}
+        usual = {"rule": RULE, "adjudications": ADJUDICATIONS, "left_out": 0}
+        stated = (f"{name}={value}" for name, value in departures.items() if value != usual[name])
+        return " ".join([options.fingerprint(), *stated])
 
     @property
     def label(self) -> str:
@@ -102,8 +131,11 @@ class Asked:
 
     @property
     def keep(self) -> str:
-        """The query string with this measure, profile and options; "" for the defaults."""
-        return ending(self.texts)
+        """The query string with this measure, profile and options; "" for the usual defaults.
+
+        It names an option in a collection with defaults of its own, so that its numbers stay when these change.
+        """
+        return ending(self.texts, spelled_out=self.spelled_out)
 
     @property
     def keep_expected(self) -> str:
@@ -156,21 +188,21 @@ class Asked:
         return Measure(self.measure.name, cutoff, self.measure.params)
 
 
-def ending(parts: Iterable[tuple[str, str]]) -> str:
-    """The query string of these parameters without defaults."""
-    return query_string((name, value) for name, value in parts if value and DEFAULTS.get(name) != value)
+def by_default(collection: Collection | None) -> dict[str, str]:
+    """What holds where nothing is asked, as texts by name: DEFAULTS, or what the collection has in their place."""
+    return DEFAULTS | (collection.default_options if collection else {})
+
+
+def ending(parts: Iterable[tuple[str, str]], *, spelled_out: bool = False) -> str:
+    """The query string of these parameters without DEFAULTS; spelled_out: with the measure in any case."""
+    usual = {name: text for name, text in DEFAULTS.items() if not (spelled_out and name == "measure")}
+    return query_string((name, value) for name, value in parts if value and usual.get(name) != value)
 
 
 def query_string(parts: Iterable[tuple[str, str]]) -> str:
     """The query string of these parameters, readable where an address allows it; "" for none."""
     text = urlencode([*parts], safe="@()=:,")
     return f"?{text}" if text else ""
-
-
-def fingerprint(options: Options, rule: str, adjudications: str) -> str:
-    """The options in short, with rule and adjudications where they are not the default."""
-    of_rule = "" if rule == "mean" else f" rule={rule}"
-    return options.fingerprint() + of_rule + ("" if adjudications == "use" else f" adjudications={adjudications}")
 
 
 def options_for(collection: Collection | None, profile: str = "default", **changes: str) -> Options:

@@ -22,32 +22,14 @@ from ..measures import (
 from ..measures.arrays import distinct
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
-from ..significance.draws import EXPECTED, SEED
 from ..significance.sampled import Estimate, Sampled, bounds_of_estimate, estimate
-from .asked import SIGNED, SUMS, Asked, fingerprint
+from .asked import SIGNED, SUMS, Asked
+from .expected import Expecting
 from .standing import SUMMARY, Standing
 
-WHY = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)  # by code
-NONE = Estimate(np.nan, np.nan, np.nan, np.nan)
+WHY_BY_CODE = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)
+NO_ESTIMATE = Estimate(np.nan, np.nan, np.nan, np.nan)
 ROUNDING = 1e-9  # smaller differences are rounding errors
-
-
-@dataclass(frozen=True)
-class ModelMeans:
-    """Means expected by a model, by system. Without documents drawn at random there is no interval."""
-
-    means: Mapping[str, float]
-    est: str = "model"
-    estimated: str = f"est=model draws={EXPECTED} seed={SEED}"
-
-    def row(self, system: str) -> dict[str, float]:
-        return {"expected": self.means[system]}
-
-    def between(self, first: str, second: str) -> dict[str, float]:
-        return {"expected": self.means[second] - self.means[first]}
-
-    def facts(self) -> dict:
-        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +47,11 @@ class Evaluation:
     # the documents that the measure reads, before any is left out.
     table: Columns
     bounds: Mapping[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
-    # Expected means by measure, where they were asked for: each an `Expected` of `scores.expected`, or ModelMeans.
+    # Expected means by measure, where they were asked for: each an `Expected`, or of files a `ModelMeans`.
     expected: Mapping[Measure, Any] = field(default_factory=dict)
     judged_by: Judgments | None = None  # the judgments, where they were asked for
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
-    first: tuple[str, ...] = ()  # systems that come first in `standings`, in this order; the others follow by mean
+    expecting: Expecting = Expecting()  # on a page: the expected means that it can show first
 
     @property
     def judgments(self) -> Judgments:
@@ -81,7 +63,7 @@ class Evaluation:
     @property
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
-        of_options = fingerprint(self.asked.options, self.asked.rule, self.asked.adjudications)
+        of_options = self.asked.with_judgments(self.asked.options)
         estimated = sorted({outlook.estimated for outlook in self.expected.values()})
         return " ".join([of_options, *self._of_log, *estimated])
 
@@ -129,13 +111,17 @@ class Evaluation:
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """The systems in the asked measure: those of `first`, then by mean, highest first; ties by name."""
-        place = {name: number for number, name in enumerate(self.first)}
+        """The systems in the asked measure, by expected means where a page shows these first, then by mean.
 
-        def order(row: Standing) -> tuple:
+        Highest first; ties by name.
+        """
+        headline = self.expecting.headline
+        place = {row.system: number for number, row in enumerate(headline.means)} if headline else {}
+
+        def sort_key(row: Standing) -> tuple:
             return place.get(row.system, len(place)), row.mean is None, -(row.mean or 0), row.system
 
-        return sorted((self.standing(name) for name in self.systems), key=order)
+        return sorted((self.standing(name) for name in self.systems), key=sort_key)
 
     @cached_property
     def names(self) -> list[str]:
@@ -185,16 +171,17 @@ class Evaluation:
         return sampled_of(self.table.record.queries)
 
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
+        """The numbers of one system in one measure. estimated: its mean and interval."""
         place = self._places[measure, system]
         values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
         counted = codes == COUNTED
-        tally = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
-        queries = tally.pop(REASONS[COUNTED])
+        reasons = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
+        queries = reasons.pop(REASONS[COUNTED])  # those left are the reasons why a query does not count
         bounds = self.bounds.get((measure, system))
         lowest, highest = (np.nan, np.nan)
         if bounds:
             lowest, highest = self.bounds_of_mean(bounds.low, bounds.high, bounds.certain, bounds.possible)
-        weighted = NONE
+        weighted = NO_ESTIMATE
         if self.is_weighted:
             weights = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
             weighted = estimate(np.where(counted, values, np.nan), weights)
@@ -205,8 +192,8 @@ class Evaluation:
             low=known(estimated.low),
             high=known(estimated.high),
             queries=queries,
-            undefined=sum(tally.values()),
-            reasons={reason: count for reason, count in tally.items() if count},
+            undefined=sum(reasons.values()),
+            reasons={reason: count for reason, count in reasons.items() if count},
             judged=known(kernel.mean(seen, counted & ~np.isnan(seen))),
             lowest=known(lowest),
             highest=known(highest),
@@ -217,7 +204,7 @@ class Evaluation:
             weighted_high=known(weighted.high),
             total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
             expected=self.expected[measure].row(system) if measure in self.expected else {},
-            pk=self.table.record.pks.get(system),
+            pk=self.table.record.system_pks.get(system),
         )
 
     def bounds_of_mean(
@@ -256,7 +243,7 @@ class Evaluation:
 
     def why(self, systems: Iterable[str], measure: Measure | None = None) -> np.ndarray:
         """Why each value counts in no mean, as text, object[queries, systems]; "" where it counts."""
-        return WHY[self._of("codes", systems, measure)]
+        return WHY_BY_CODE[self._of("codes", systems, measure)]
 
     def judged(self, system: str) -> np.ndarray:
         """Judged@k of the system's rankings as it gave them, before condensing: float64[queries]."""
@@ -306,51 +293,26 @@ class Evaluation:
 
     def holes_of(self, system: str) -> tuple[int, int]:
         """The number of holes of the system, and of its places, as `holes` counts them."""
-        here, cutoff = self.counted([system])[:, 0], self.asked.measure.cutoff
-        length = self.table.record.rankings[system].length[here]
+        counted, cutoff = self.counted([system])[:, 0], self.asked.measure.cutoff
+        length = self.table.record.rankings[system].length[counted]
         places = length if cutoff is None else np.minimum(length, cutoff)
-        return int(np.rint(np.nansum((1 - self.judged(system)[here]) * places))), int(places.sum())
+        return int(np.rint(np.nansum((1 - self.judged(system)[counted]) * places))), int(places.sum())
 
     # As pandas frames
 
     @cached_property
     def per_query(self) -> pd.DataFrame:
         """Values by query key; columns (measure, system), both text."""
-        return self._frame(self.table.of["values"], self.columns)
+        return self._frame(self.table.of["values"])
 
     @cached_property
     def reasons(self) -> pd.DataFrame:
         """The reason of each value, in the shape of per_query: "counted", or why the query counts in no mean."""
-        return self._frame(np.array(REASONS, object)[self.table.of["codes"]], self.columns)
+        return self._frame(np.array(REASONS, object)[self.table.of["codes"]])
 
-    @cached_property
-    def summary(self) -> pd.DataFrame:
-        """The numbers of each standing: a row for each (system, measure), both text. nan = no value."""
-        rows = [row.numbers for row in self.by_column.values()]
-        index = pd.MultiIndex.from_product([self.systems, map(str, self.measures)], names=["system", "measure"])
-        frame = pd.DataFrame(rows, index, list(rows[0]) if rows else list(SUMMARY))
-        texts = [name for name in frame if name in ("why", "est")]
-        return frame.astype({name: np.float64 for name in frame if name not in (*texts, "queries", "undefined")})
-
-    @cached_property
-    def lowest(self) -> pd.DataFrame:
-        """The lower bound of each value, in the shape of per_query; only columns whose bounds were asked for."""
-        return self._of_bounds("low")
-
-    @cached_property
-    def highest(self) -> pd.DataFrame:
-        """The upper bound of each value, as `lowest`."""
-        return self._of_bounds("high")
-
-    def _of_bounds(self, end: str) -> pd.DataFrame:
-        values = [getattr(bounds, end) for bounds in self.bounds.values()]
-        return self._frame(
-            np.column_stack(values) if values else np.empty((len(self.table.record.queries), 0)), self.bounds
-        )
-
-    def _frame(self, values: np.ndarray, columns: Iterable[tuple[Measure, str]]) -> pd.DataFrame:
+    def _frame(self, values: np.ndarray) -> pd.DataFrame:
         index = pd.Index(self.table.record.queries["key"], name="query")
-        names = [[str(measure) for measure, _ in columns], [system for _, system in columns]]
+        names = [[str(measure) for measure, _ in self.columns], [system for _, system in self.columns]]
         return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
 
 
@@ -383,12 +345,12 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     """The plain mean of each column with its bootstrap interval. values: nan where a query does not count."""
     counted = ~np.isnan(values)
     sizes = counted.sum(axis=0)
-    estimates = [NONE] * values.shape[1]
+    estimates = [NO_ESTIMATE] * values.shape[1]
     for size in np.unique(sizes):
         # Columns with equally many queries are resampled together.
-        same = np.flatnonzero(sizes == size)
-        chosen = np.column_stack([values[counted[:, column], column] for column in same])
-        for column, low, high in zip(same, *bootstrap_interval(chosen), strict=True):
+        columns = np.flatnonzero(sizes == size)
+        counting = np.column_stack([values[counted[:, column], column] for column in columns])
+        for column, low, high in zip(columns, *bootstrap_interval(counting), strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high), np.nan)
     return estimates

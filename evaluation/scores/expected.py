@@ -13,14 +13,15 @@ import numpy as np
 from ratings.models import Collection
 
 from ..apps import estimators
-from ..expected import Estimate
-from ..expected.order import WRONG
+from ..expected import Estimate, scope
+from ..expected.order import MOST_CHANCE_OF_WRONG
 from ..measures import Measure
 from ..record import InUse, Machine, machines
+from ..record.drawn import rounds_so_far
+from ..significance.draws import EXPECTED_DRAWS, SEED
 from .asked import Asked
-from .evaluation import Evaluation
 
-LEADER = 0.95  # chance to be the best from which a system is the leader
+LEADER_CHANCE = 0.95  # to be the best, from which a system is the leader
 MOST_PAIRS = 150_000  # of a pool: with more, the estimate takes too long for a page
 
 
@@ -29,12 +30,12 @@ class Mean:
     """The expected mean of one system; None: no value, or no interval."""
 
     system: str
-    mean: float | None
-    low: float | None  # 90 % interval for missing judgments only
-    high: float | None
-    best: float | None  # chance to be the best
-    plain: float | None  # mean with unjudged documents as gain 0
-    outside: int  # documents above the cutoff outside the pool, which have gain 0
+    mean: float | None = None
+    low: float | None = None  # 90 % interval for missing judgments only
+    high: float | None = None
+    best: float | None = None  # chance to be the best
+    plain: float | None = None  # mean with unjudged documents as gain 0
+    outside: int = 0  # documents above the cutoff outside the pool, which have gain 0
     queries: int = 0  # how many count in the plain mean
 
 
@@ -167,7 +168,7 @@ class Expected:
     @property
     def settled(self) -> bool:
         """Whether the order of all systems is settled at 90 %."""
-        return self.wrong is not None and self.wrong <= WRONG
+        return self.wrong is not None and self.wrong <= MOST_CHANCE_OF_WRONG
 
     @property
     def highest(self) -> dict:
@@ -184,18 +185,36 @@ class Expected:
 
     @property
     def leader(self) -> str | None:
-        """The system whose chance to be the best is at least LEADER; None without one."""
-        return next((row.system for row in self.means if (row.best or 0) >= LEADER), None)
+        """The system whose chance to be the best is at least LEADER_CHANCE; None without one."""
+        return next((row.system for row in self.means if (row.best or 0) >= LEADER_CHANCE), None)
 
     def of(self, system: str) -> Mean:
         """The mean of the system, with None for each number where it is not among those of the estimate."""
         by_system = {row.system: row for row in self.means}
-        return by_system.get(system) or Mean(system, None, None, None, None, None, 0)
+        return by_system.get(system) or Mean(system)
 
     def difference(self, first: str, second: str) -> Difference | None:
         """The expected difference of two systems; None where there is no interval."""
         difference = self.estimate.difference(*(self.systems.index(name) for name in (first, second)))
         return None if difference is None else Difference(first, second, *difference)
+
+
+@dataclass(frozen=True)
+class ModelMeans:
+    """Means expected by a model, by system. Without documents drawn at random there is no interval."""
+
+    means: Mapping[str, float]
+    est: str = "model"
+    estimated: str = f"est=model draws={EXPECTED_DRAWS} seed={SEED}"
+
+    def row(self, system: str) -> dict[str, float]:
+        return {"expected": self.means[system]}
+
+    def between(self, first: str, second: str) -> dict[str, float]:
+        return {"expected": self.means[second] - self.means[first]}
+
+    def facts(self) -> dict:
+        return {}
 
 
 # The room that computes them
@@ -241,19 +260,88 @@ def systems_of(collection: Collection) -> tuple[str, ...] | None:
     return None if named is None else tuple(named)
 
 
-def with_expected(
-    collection: Collection,
-    evaluation: Evaluation,
-    measures: Iterable[Measure] | None = None,
-    most: int | None = None,
-) -> Evaluation:
-    """The evaluation with the expected values of `measures` (None: all of the evaluation).
+def expected_means(
+    collection: Collection, asked: Asked, measures: Iterable[Measure], most: int | None = None
+) -> dict[Measure, Expected]:
+    """The expected means in these measures, by what else is asked. ValueError as from `Estimator.expected_of`.
 
-    The estimate is always of all systems of the decisive order, whichever the evaluation has. ValueError as from
-    `Estimator.expected_of`.
+    The estimate is always of all systems of the decisive order, whichever are asked.
     """
-    of_all = replace(evaluation.asked, systems=systems_of(collection))
-    aims = {each: replace(of_all, measure=each) for each in measures or evaluation.measures}
+    of_all = replace(asked, systems=systems_of(collection))
     used, expected_of = machines(collection), estimator().expected_of
-    expected = {measure: expected_of(collection, aim, most, used) for measure, aim in aims.items()}
-    return replace(evaluation, expected=expected)
+    return {measure: expected_of(collection, replace(of_all, measure=measure), most, used) for measure in measures}
+
+
+# On a page, which must not fail where there are none
+
+TOO_LARGE = "The pool is too large for expected values on a page. The command evaluate --expected computes them."
+
+
+@dataclass(frozen=True, eq=False)
+class Expecting:
+    """The expected values of a page in the asked measure, or the reason why there are none."""
+
+    rounds: int = 0  # number of rounds drawn
+    decisive: bool = False  # whether the order of rating is the decisive one
+    expected: Expected | None = None
+    why: str = ""  # the reason why there are none
+
+    @property
+    def too_large(self) -> bool:
+        return self.why == TOO_LARGE
+
+    @property
+    def interval(self) -> Expected | None:
+        """The expected values if they have intervals."""
+        return self.expected if self.expected and not self.expected.without else None
+
+    @property
+    def headline(self) -> Expected | None:
+        """The expected values if a page shows them first, since the decisive order biases the plain ones."""
+        expected = self.interval
+        return expected if self.decisive and self.rounds and expected and not expected.final else None
+
+    def misleads(self, asked: Asked, judged: Iterable[float | None]) -> bool:
+        """Whether plain means are biased by the decisive order. judged: the judged shares of the systems.
+
+        They are not once all of the pool is judged, even if systems return documents outside of it.
+        """
+        if not asked.reads_judgments or (self.expected and not self.expected.predicted):
+            return False
+        open_ = any(share is not None and share < 1 for share in judged)
+        return self.decisive and bool(self.rounds) and open_ and asked.options.unjudged == "zero"
+
+    @property
+    def model(self) -> Expected | None:
+        """The expected values if a model alone predicts missing judgments, so that they have no intervals."""
+        return self.expected if self.expected and self.expected.without and self.expected.predicted else None
+
+
+def basis_of(collection: Collection, wanted: bool = False) -> tuple:
+    """What decides the expected values of a page besides the version of the collection, for a key of the cache."""
+    rounds = rounds_so_far(collection)
+    used = machines(collection) if rounds or wanted else ()
+    return rounds, used, collection.order, systems_of(collection)
+
+
+def expecting(collection: Collection, asked: Asked, wanted: bool = False) -> Expecting:
+    """The expected values in the asked measure. Without rounds there are none, unless they are `wanted`.
+
+    There are none either where the room that computes them was taken out.
+    """
+    decisive = collection.order == Collection.Order.DECISIVE
+    rounds = rounds_so_far(collection) if estimators else 0
+    if not estimators or not (rounds or wanted):
+        return Expecting(0, decisive)
+    try:
+        means = expected_means(collection, asked, [asked.measure], MOST_PAIRS)
+        return Expecting(rounds, decisive, means[asked.measure])
+    except TooLarge:
+        return Expecting(rounds, decisive, why=TOO_LARGE)
+    except ValueError as error:
+        return Expecting(rounds, decisive, why=f"No expected values: {error}")
+
+
+def is_defined(asked: Asked) -> bool:
+    """Whether expected values are defined for the asked measure and options, and computed here."""
+    return bool(estimators) and scope.is_defined(asked.measure, asked.options)

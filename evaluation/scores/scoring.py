@@ -1,7 +1,8 @@
-"""Compute the scores of a collection or of arrays: values by measure, system and query."""
+"""Compute the scores of a collection or of arrays by measure, system and query, and what they can still become."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,17 @@ from ratings.models import Collection
 from .. import measures as kernel
 from .. import record
 from ..expected import estimate, pool_of, query_values
-from ..measures import Explanation, Judgments, Measure, Options, Rankings, Scores, with_gmax
+from ..judgments.rules import Ratings
+from ..measures import Bounds, Explanation, Judgments, Measure, Options, Rankings, Scores, with_gmax
+from ..measures.arrays import distinct, pair_key, pair_of
 from ..measures.refusal import refuse_unknown
-from ..record import Record, cache
+from ..record import Record, Version, cache
 from ..record.cache import Columns
 from .asked import Asked, measures_of
-from .bounds import bounds_of
-from .evaluation import Evaluation, ModelMeans
+from .evaluation import Evaluation
+from .expected import ModelMeans
+
+BOUND_NAMES = tuple(field.name for field in fields(Bounds))
 
 
 def evaluate(
@@ -34,7 +39,6 @@ def evaluate(
     system, and for options that do not fit the collection.
     """
     measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
-    bounds = tuple(dict.fromkeys(measures_of(collection, bounds)))
 
     def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
         return _scored(data, judgments, measures, asked.options)
@@ -42,8 +46,16 @@ def evaluate(
     # The same version for all: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
-    ends = bounds_of(collection, version, asked, bounds, table.record.systems)
-    evaluation = Evaluation(collection.slug, asked, measures, table.record.systems, table, ends)
+    bounded = dict.fromkeys(measures_of(collection, bounds))
+    ends = _bounds(collection, version, asked, bounded, table.record.systems)
+    evaluation = Evaluation(
+        table.record.collection,
+        asked=asked,
+        measures=measures,
+        systems=table.record.systems,
+        table=table,
+        bounds=ends,
+    )
     if not judgments:
         return evaluation
     data, judged_by = cache.read(collection, asked.source, version)
@@ -51,6 +63,14 @@ def evaluate(
         # Queries were imported in between: all arrays must have the same rows.
         return evaluate(collection, asked, beside, bounds, judgments)
     return replace(evaluation, judged_by=judged_by)
+
+
+def of_ratings(data: Record, ratings: Ratings, asked: Asked) -> Evaluation:
+    """The scores in the asked measure, as if these were the ratings of the record. Nothing of it is cached."""
+    data, measures = replace(data, ratings=ratings), (asked.measure,)
+    judgments = asked.source.judgments(data)
+    table = Columns(data, _scored(data, judgments, measures, asked.options))
+    return Evaluation(data.collection, asked, measures, data.systems, table, {}, judged_by=judgments)
 
 
 def of_arrays(
@@ -77,7 +97,16 @@ def of_arrays(
     table = Columns(data, _scored(data, judgments, measures, asked.options))
     expected = _expected(judgments, expected_among, measures, asked.options) if expected_among else {}
     asked = replace(asked, measure=measures[0])
-    return Evaluation(name, asked, measures, data.systems, table, {}, expected, judgments)
+    return Evaluation(
+        name,
+        asked=asked,
+        measures=measures,
+        systems=data.systems,
+        table=table,
+        bounds={},
+        expected=expected,
+        judged_by=judgments,
+    )
 
 
 def _expected(
@@ -98,20 +127,47 @@ def _expected(
     return expected
 
 
-def expected_by_query(collection: Collection, asked: Asked, most: int | None = None) -> dict[str, np.ndarray]:
+def of_rankings(collection: Collection, asked: Asked, more: Mapping[str, Rankings]) -> Evaluation:
+    """The scores of the asked systems and of the rankings `more`, with bounds and judgments.
+
+    more: rankings that no system has, by name, of the queries of the collection in their order. Nothing is cached.
+    """
+    data, judgments = read(collection, asked)
+    data = replace(data, systems=(*data.systems, *more), rankings={**data.rankings, **more})
+    table = Columns(data, _scored(data, judgments, (asked.measure,), asked.options))
+    scale = record.scale(collection) if has_bounds(asked.measure) else []
+    bounds = {}
+    if scale:
+        columns = _ends_of(collection, data, judgments, asked, asked.measure, scale)
+        bounds = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
+    return Evaluation(
+        data.collection,
+        asked=asked,
+        measures=(asked.measure,),
+        systems=data.systems,
+        table=table,
+        bounds=bounds,
+        judged_by=judgments,
+    )
+
+
+def expected_by_query(
+    collection: Collection, asked: Asked, most: int | None = None, more: Mapping[str, Rankings] | None = None
+) -> dict[str, np.ndarray]:
     """The values by system with unjudged documents at their expected gain, by the model alone: float64[queries].
 
-    The model learns from all systems of the collection, whichever were asked. nan where nothing can be found.
-    ValueError where expected values are not defined, and for more than `most` documents by query.
+    The model learns from all systems of the collection, whichever were asked, and from the rankings `more`, which
+    no system has. nan where nothing can be found. ValueError where expected values are not defined, and for more
+    than `most` documents by query.
     """
     data, judgments = read(collection, replace(asked, systems=None))
-    rankings, scale = [*data.rankings.values()], record.scale(collection)
-    pool, level = pool_of(judgments, rankings, asked.measure, asked.options, scale)
+    rankings, scale = {**data.rankings, **(more or {})}, record.scale(collection)
+    pool, level = pool_of(judgments, [*rankings.values()], asked.measure, asked.options, scale)
     if most is not None and pool.pairs > most:
         raise ValueError(f"{pool.pairs:,} documents by query are too many; the command gate takes any number.")
-    values = np.full((len(data.queries), len(data.systems)), np.nan)
+    values = np.full((len(data.queries), len(rankings)), np.nan)
     values[pool.number] = query_values(pool, level)
-    return dict(zip(data.systems, values.T, strict=True))
+    return dict(zip(rankings, values.T, strict=True))
 
 
 def explain(
@@ -121,16 +177,16 @@ def explain(
 
     Documents are pks. systems: None for all. ValueError for an unknown query or system.
     """
-    measure, (data, judgments) = asked.measure, read(collection, asked)
+    data, judgments = read(collection, asked)
     places = np.flatnonzero(data.queries["key"] == query)
     if not places.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}.")
     names = data.systems if systems is None else tuple(systems)
     for name in names:
         refuse_unknown("system", name, data.systems)
-    place = int(places[0])
-    options = kernel.effective(measure, asked.options)
-    return {name: kernel.explain(measure.cutoff, judgments, data.rankings[name], options, place) for name in names}
+    place, cutoff = int(places[0]), asked.measure.cutoff
+    options = kernel.effective(asked.measure, asked.options)
+    return {name: kernel.explain(cutoff, judgments, data.rankings[name], options, place) for name in names}
 
 
 def read(collection: Collection, asked: Asked) -> tuple[Record, Judgments]:
@@ -143,21 +199,85 @@ def _scored(
 ) -> dict[str, np.ndarray]:
     """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
     scores = {system: _score(measures, judgments, data.rankings[system], options) for system in data.systems}
-    columns = [(measure, *scores[system]) for measure in measures for system in data.systems]
-    shape = (len(data.queries), len(columns))
+    shape = (len(data.queries), len(measures) * len(data.systems))
     values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
-    for place, (measure, scored, coverage) in enumerate(columns):
-        values[:, place], codes[:, place] = scored.values[measure], scored.reasons[measure]
-        seen[:, place] = coverage[measure]
+    for column, (measure, system) in enumerate(product(measures, data.systems)):
+        of_system, judged_share = scores[system]
+        values[:, column] = of_system.values[measure]
+        codes[:, column] = of_system.reasons[measure]
+        seen[:, column] = judged_share[measure]
     return {"values": values, "codes": codes, "seen": seen}
 
 
 def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dict[Measure, np.ndarray]]:
     """One system's scores, and for each measure the judged share of the documents that it reads."""
-    beside = {measure: Measure("Judged", measure.cutoff) for measure in measures}
-    scores = kernel.evaluate([*measures, *beside.values()], judgments, rankings, options)
+    judged_at = {measure: Measure("Judged", measure.cutoff) for measure in measures}
+    scores = kernel.evaluate([*measures, *judged_at.values()], judgments, rankings, options)
     seen = scores
     if options.unjudged == "condensed":
         # A condensed ranking is all judged. What matters is the share of the ranking as it was.
-        seen = kernel.evaluate(beside.values(), judgments, rankings, replace(options, unjudged="zero"))
-    return scores, {measure: seen.values[judged] for measure, judged in beside.items()}
+        seen = kernel.evaluate(judged_at.values(), judgments, rankings, replace(options, unjudged="zero"))
+    return scores, {measure: seen.values[judged] for measure, judged in judged_at.items()}
+
+
+def has_bounds(measure: Measure) -> bool:
+    """Whether exact bounds are known for the measure."""
+    return measure.name == "nDCG"
+
+
+def _bounds(
+    collection: Collection, version: Version, asked: Asked, measures: Iterable[Measure], systems: Iterable[str]
+) -> dict[tuple[Measure, str], Bounds]:
+    """The bounds by (measure, system), of the measures and systems that have them; empty without a scale."""
+    bounded = list(filter(has_bounds, measures))
+    scale = record.scale(collection) if bounded else []
+    if not scale:
+        return {}
+    bounds = {}
+    for measure in bounded:
+        table = _ends(collection, version, asked, measure, scale)
+        for system in table.record.systems:
+            if system in systems:
+                bounds[measure, system] = _bounds_in(table.of, system)
+    return bounds
+
+
+def _bounds_in(columns: Mapping[tuple[str, str], np.ndarray], system: str) -> Bounds:
+    """The bounds of one system in the arrays of `_ends_of`."""
+    return Bounds(**{name: columns[name, system] for name in BOUND_NAMES})
+
+
+def _ends(
+    collection: Collection, version: Version, asked: Asked, measure: Measure, scale: Sequence[float]
+) -> Columns:
+    """The arrays of `Bounds` by name and system, cached. The pool is that of all systems, whichever are asked."""
+    options = kernel.effective(measure, asked.options)
+
+    def compute(data: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
+        return _ends_of(collection, data, judgments, asked, measure, scale)
+
+    cache_key = ("bounds", measure, options, tuple(scale))
+    return cache.columns(collection, version, replace(asked.source, systems=None), cache_key, compute)
+
+
+def _ends_of(
+    collection: Collection,
+    data: Record,
+    judgments: Judgments,
+    asked: Asked,
+    measure: Measure,
+    scale: Sequence[float],
+) -> dict[tuple[str, str], np.ndarray]:
+    """The arrays of `Bounds` of the rankings of this record, by name and system. Nothing of it is cached."""
+    options = kernel.effective(measure, asked.options)
+    to_judge = [record.pool(collection, data.queries, asked.adjudications)]
+    for rankings in data.rankings.values():
+        to_judge.append(kernel.unjudged(measure.cutoff, judgments, rankings, options))
+    query, document = np.hstack(to_judge)
+    # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
+    pool = pair_of(distinct(pair_key(query, document)))
+    columns: dict[tuple[str, str], np.ndarray] = {}
+    for system, rankings in data.rankings.items():
+        ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
+        columns |= {(name, system): getattr(ends, name) for name in BOUND_NAMES}
+    return columns

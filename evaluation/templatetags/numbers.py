@@ -9,7 +9,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from ..page import numbers, words
-from ..page.numbers import LOW, decimals, scored
+from ..page.numbers import LOW_MARK, decimals, scored
 
 register = template.Library()
 
@@ -33,7 +33,7 @@ def shaded(cells: Iterable[tuple[float | None, bool, str, str]], exact: bool) ->
     """
     return SafeString(
         "".join(
-            f'<td class="{shade}">{LOW if below else ""}'
+            f'<td class="{shade}">{LOW_MARK if below else ""}'
             f"{scored(value, why) if exact or why else decimals(value)}</td>"
             for value, below, shade, why in cells
         )

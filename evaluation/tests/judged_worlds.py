@@ -41,9 +41,14 @@ class Judged:
             self.rate(rater, made.drawn.count())
 
 
-def stored(found: World, slug: str = "world", *, depth: int = 100) -> Judged:
-    """The world as a collection with the order `decisive`; document r of a query is its r-th row."""
-    collection = Collection.objects.create(slug=slug, name=slug, order=Collection.Order.DECISIVE)
+def small_world() -> World:
+    return world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5)
+
+
+def stored(found: World, slug: str = "world", *, depth: int = 100, **fields) -> Judged:
+    """The world as a collection with these fields; document r of a query is its r-th row."""
+    fields = {"order": Collection.Order.DECISIVE, **fields}
+    collection = Collection.objects.create(slug=slug, name=slug, **fields)
     scale = [
         Grade.objects.create(collection=collection, value=Decimal(f"{value:g}")) for value in found.pool.gains
     ]
@@ -76,7 +81,7 @@ def stored(found: World, slug: str = "world", *, depth: int = 100) -> Judged:
 
 def unfinished(rounds: int = 2, slug: str = "world") -> Judged:
     """Three systems on eight queries, judged for so many rounds that were drawn for nDCG@5."""
-    judged = stored(world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5), slug)
+    judged = stored(small_world(), slug)
     Collection.objects.filter(pk=judged.collection.pk).update(aim={"measure": "nDCG@5"})
     judged.collection.refresh_from_db()
     rater = make_rater(judged.collection)

@@ -9,7 +9,7 @@ from django.db import transaction
 from evaluation import scores
 from evaluation.measures import PROFILES, Options, parse_measure
 from evaluation.scores import Asked
-from evaluation.tests.worked import evaluated
+from evaluation.tests.worked import evaluated, summary_of
 from ratings.desk import queue
 from ratings.models import Collection, Pair, Query, Ranking, Rating, Sample
 from ratings.pool.adjudication import adjudicate
@@ -53,7 +53,7 @@ def test_two_queries_and_two_systems_by_hand():
         ),
         abs=1e-12,
     )
-    means = evaluation.summary["mean"]
+    means = summary_of(evaluation)["mean"]
     assert means["keyword", "nDCG@10"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2, abs=1e-12)
     assert means["hybrid", "DCG@10"] == pytest.approx(IDEAL / 2, abs=1e-12)
     assert (evaluation.collection, evaluation.systems) == ("hills", ("hybrid", "keyword"))
@@ -61,15 +61,38 @@ def test_two_queries_and_two_systems_by_hand():
 
 def test_judged_stands_beside_every_measure_at_its_cutoff():
     collection = worked_collection()
-    summary = evaluated(collection, ["nDCG@2", "nDCG@10", "AP"], DEFAULT).summary
+    summary = summary_of(evaluated(collection, ["nDCG@2", "nDCG@10", "AP"], DEFAULT))
     # keyword: b a d with d unjudged for q1, d a for q2. hybrid returned nothing for q2, which tells nothing.
     assert summary.loc["keyword", "judged"].tolist() == pytest.approx([1.0, (2 / 3 + 1) / 2, (2 / 3 + 1) / 2])
     assert summary.loc["hybrid", "judged"].tolist() == [1.0, 1.0, 1.0]
 
 
+def test_a_gap_has_no_value_while_a_missing_ranking_is_an_empty_list():
+    collection = worked_collection()
+    collection.systems.filter(name="hybrid").update(gaps=True)
+    evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
+    values = evaluation.per_query["nDCG@10", "hybrid"]
+    assert values["q1"] == pytest.approx(HYBRID_Q1, abs=1e-12) and np.isnan(values["q2"])
+    row = summary_of(evaluation).loc["hybrid", "nDCG@10"]
+    assert (row["mean"], row["queries"]) == (pytest.approx(HYBRID_Q1, abs=1e-12), 1)
+    # An empty answer is a ranking, and scores as before.
+    make_ranking(collection, "hybrid", "q2", "")
+    collection.touch()
+    values = evaluated(collection, ["nDCG@10"], DEFAULT).per_query["nDCG@10", "hybrid"]
+    assert values["q2"] == pytest.approx(NEUTRAL_Q2, abs=1e-12)
+
+
+def test_a_gap_has_no_bounds():
+    collection = worked_collection()
+    collection.systems.filter(name="hybrid").update(gaps=True)
+    evaluation = scores.evaluate(collection, asked_for("nDCG@10"), bounds=["nDCG@10"])
+    low = evaluation.bounds[evaluation.measures[0], "hybrid"].low
+    assert np.isnan(low).tolist() == [False, True]
+
+
 def test_judged_tells_what_condensing_left_out():
     collection = worked_collection()
-    condensed = evaluated(collection, ["nDCG@10", "Judged@10"], replace(DEFAULT, unjudged="condensed")).summary
+    condensed = summary_of(evaluated(collection, ["nDCG@10", "Judged@10"], replace(DEFAULT, unjudged="condensed")))
     assert condensed.loc[("keyword", "nDCG@10"), "judged"] == pytest.approx((2 / 3 + 1) / 2)
     assert condensed.loc[("keyword", "Judged@10"), "mean"] == 1.0
 
@@ -82,7 +105,7 @@ def test_queries_that_do_not_count_are_counted_with_their_reason():
     for query in ("q1", "q2", "q3"):
         make_ranking(collection, "s", query, "ab")
     evaluation = evaluated(collection, ["nDCG@10", "DCG@10"], DEFAULT)
-    ndcg = evaluation.summary.loc[("s", "nDCG@10")]
+    ndcg = summary_of(evaluation).loc[("s", "nDCG@10")]
     assert (ndcg["queries"], ndcg["undefined"]) == (2, 2)
     assert ndcg["why"] == {"not judged": 1, "nothing to find": 1}
     assert scores.why(ndcg["why"]) == "1 not judged, 1 nothing to find"
@@ -95,18 +118,18 @@ def test_queries_that_do_not_count_are_counted_with_their_reason():
     ]
     assert evaluation.per_query["nDCG@10", "s"].isna().tolist() == [False, True, True, False]
     # A sum has a value where there is nothing to find, and shows 0 for q3 without counting it.
-    dcg = evaluation.summary.loc[("s", "DCG@10")]
+    dcg = summary_of(evaluation).loc[("s", "DCG@10")]
     assert (dcg["queries"], dcg["why"], dcg["mean"]) == (3, {"not judged": 1}, pytest.approx(2 / 3))
     assert evaluation.per_query["DCG@10", "s"].tolist() == [2.0, 0.0, 0.0, 0.0]
 
 
 def test_a_missing_ranking_is_empty_by_default_and_skipped_as_trec_eval_does():
     collection = worked_collection()
-    summary = evaluated(collection, ["RR"], DEFAULT, ["hybrid"]).summary.loc[("hybrid", "RR")]
+    summary = summary_of(evaluated(collection, ["RR"], DEFAULT, ["hybrid"])).loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["undefined"]) == (0.5, 2, 0)
-    summary = evaluated(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"]).summary.loc[("hybrid", "RR")]
+    summary = summary_of(evaluated(collection, ["RR"], PROFILES["trec_eval"], ["hybrid"])).loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"], summary["why"]) == (1.0, 1, {"no ranking": 1})
-    summary = evaluated(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"]).summary.loc[("hybrid", "RR")]
+    summary = summary_of(evaluated(collection, ["RR"], PROFILES["trec_eval -c"], ["hybrid"])).loc[("hybrid", "RR")]
     assert (summary["mean"], summary["queries"]) == (0.5, 2)
 
 
@@ -118,7 +141,7 @@ def test_three_raters_are_averaged_and_other_rules_give_their_own_numbers():
     make_ranking(collection, "s", "q1", "a")
 
     def cg(rule: str) -> float:
-        return evaluated(collection, ["CG"], DEFAULT, rule=rule).summary.loc[("s", "CG"), "mean"]
+        return summary_of(evaluated(collection, ["CG"], DEFAULT, rule=rule)).loc[("s", "CG"), "mean"]
 
     assert cg("mean") == 7 / 3
     assert [cg(rule) for rule in ("median", "min", "max", "majority")] == [2, 2, 3, 2]
@@ -131,7 +154,7 @@ def test_the_interval_lies_around_the_mean_and_within_the_scale():
         rate(collection, key, a="1")
         make_ranking(collection, "good", key, "ba" if place == 0 else "ab")
         make_ranking(collection, "poor", key, "a" if place == 0 else "b")
-    summary = evaluated(collection, ["RR"], DEFAULT).summary.xs("RR", level="measure")
+    summary = summary_of(evaluated(collection, ["RR"], DEFAULT)).xs("RR", level="measure")
     # Every third resample misses the one query that differs, so that only the end of the scale stops the widening.
     good, poor = summary.loc["good"], summary.loc["poor"]
     assert good["mean"] == pytest.approx(11.5 / 12)
@@ -145,13 +168,13 @@ def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(und
     options = Options(undefined=undefined)
     bare = make_collection("bare", queries=(), documents=(), scale={})
     evaluation = evaluated(bare, ["nDCG@10", "AP"], options)
-    assert (evaluation.per_query.shape, len(evaluation.summary)) == ((0, 0), 0)
+    assert (evaluation.per_query.shape, len(summary_of(evaluation))) == ((0, 0), 0)
 
     unrated = make_collection("unrated")
     make_ranking(unrated, "s", "q1", "ab")
     evaluation = evaluated(unrated, ["nDCG@10", "AP"], options)
     assert evaluation.per_query.shape == (2, 2)
-    row = evaluation.summary.loc[("s", "nDCG@10")]
+    row = summary_of(evaluation).loc[("s", "nDCG@10")]
     assert (row["queries"], row["undefined"], row["why"]) == (0, 2, {"not judged": 2})
     assert np.isnan(row["mean"])
     assert np.isnan(row["judged"])
@@ -159,7 +182,7 @@ def test_a_collection_without_rankings_ratings_or_queries_gives_empty_frames(und
     bare.systems.create(name="s")
     bare.touch()
     evaluation = evaluated(bare, ["nDCG@10"], options)
-    assert (evaluation.per_query.shape, evaluation.summary.loc[("s", "nDCG@10"), "undefined"]) == ((0, 1), 0)
+    assert (evaluation.per_query.shape, summary_of(evaluation).loc[("s", "nDCG@10"), "undefined"]) == ((0, 1), 0)
 
 
 def test_options_come_from_the_profile_the_collection_and_what_is_given():
@@ -213,13 +236,13 @@ def test_a_document_that_another_system_has_at_the_top_can_lower_a_value():
     evaluation = evaluated(collection, ["nDCG@3", "AP"], DEFAULT, bounds=["nDCG@3", "AP"])
     # q1: hybrid has a=3 b=2 c=0, keyword b a d with d unjudged. If d is a 3, the ideal is 3 3 2.
     best = 3 + 3 * SECOND + 2 / 2
-    assert evaluation.lowest.loc["q1", ("nDCG@3", "hybrid")] == pytest.approx(IDEAL / best)
-    assert evaluation.highest.loc["q1", ("nDCG@3", "hybrid")] == 1
-    row = evaluation.summary.loc[("hybrid", "nDCG@3")]
+    bounds = evaluation.bounds[parse_measure("nDCG@3"), "hybrid"]
+    assert (bounds.low[0], bounds.high[0]) == pytest.approx((IDEAL / best, 1))
+    row = summary_of(evaluation).loc[("hybrid", "nDCG@3")]
     assert (row["lowest"], row["highest"]) == pytest.approx(
         ((IDEAL / best + NEUTRAL_Q2) / 2, (1 + NEUTRAL_Q2) / 2)
     )
-    assert evaluation.summary.loc[("hybrid", "AP"), ["lowest", "highest"]].isna().all()
+    assert summary_of(evaluation).loc[("hybrid", "AP"), ["lowest", "highest"]].isna().all()
 
 
 @pytest.mark.both_databases
@@ -232,7 +255,7 @@ def test_a_pair_that_is_only_adjudicated_is_open_where_adjudications_do_not_coun
 
     def highest(**how) -> float:
         asked = evaluated(collection, ["nDCG@3"], DEFAULT, bounds=["nDCG@3"], **how)
-        return asked.highest.loc["q1", ("nDCG@3", "keyword")]
+        return asked.bounds[parse_measure("nDCG@3"), "keyword"].high[0]
 
     used, ignored = highest(), highest(adjudications="ignore")
     assert ignored > used
@@ -243,7 +266,7 @@ def test_the_weighted_mean_is_a_number_of_its_own():
     collection.queries.filter(key="q1").update(weight=3)
     collection.touch()
     evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
-    row = evaluation.summary.loc[("keyword", "nDCG@10")]
+    row = summary_of(evaluation).loc[("keyword", "nDCG@10")]
     assert row["weighted"] == pytest.approx((3 * KEYWORD_Q1 + KEYWORD_Q2) / 4)
     assert row["mean"] == pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2)
     assert evaluation.is_weighted
@@ -255,7 +278,7 @@ def test_where_queries_were_drawn_from_a_log_the_mean_is_that_over_its_searches(
     make_sample(collection, [("q1", 30, 1.0), ("q2", 1, 0.1)])
     collection.touch()
     evaluation = evaluated(collection, ["nDCG@10"], DEFAULT)
-    row = evaluation.summary.loc[("keyword", "nDCG@10")]
+    row = summary_of(evaluation).loc[("keyword", "nDCG@10")]
     assert row["mean"] == pytest.approx((30 * KEYWORD_Q1 + 10 * KEYWORD_Q2) / 40)
     assert (row["plain"], row["traffic"]) == (pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2), 1)
     assert np.isnan(row["low"])  # one query was drawn
@@ -269,7 +292,7 @@ def test_a_query_without_a_judgment_lowers_the_share_of_the_searches():
     collection.queries.filter(key="q1").update(weight=9)  # weights do not count beside a log
     Rating.objects.filter(pair__query__key="q2").delete()
     collection.touch()
-    row = evaluated(collection, ["nDCG@10"], DEFAULT).summary.loc[("keyword", "nDCG@10")]
+    row = summary_of(evaluated(collection, ["nDCG@10"], DEFAULT)).loc[("keyword", "nDCG@10")]
     assert (row["mean"], row["traffic"]) == (pytest.approx(KEYWORD_Q1), 30 / 40)
 
 
@@ -306,7 +329,7 @@ def test_a_collection_made_anew_after_a_rollback_gets_its_own_numbers():
         collection = make_collection("again", queries=("q1",))
         rate(collection, "q1", a="1")
         make_ranking(collection, "s", "q1", documents)
-        numbers.append(evaluated(collection, ["RR"], DEFAULT).summary["mean"].tolist())
+        numbers.append(summary_of(evaluated(collection, ["RR"], DEFAULT))["mean"].tolist())
         transaction.savepoint_rollback(point)
     assert numbers == [[1.0], [0.5]]
 
@@ -375,7 +398,7 @@ def test_every_worked_case_gives_its_numbers_through_the_database(shared):
                     assert values.loc[key, at[name]] == close(value), (key, name)
                     checked += 1
         if mean_of:
-            row = evaluation.summary.loc[("s", at["ndcg"])]
+            row = summary_of(evaluation).loc[("s", at["ndcg"])]
             assert row["mean"] == close(means[mean_of]["mean"])
             assert row["queries"] == means[mean_of]["queries_counted"]
     assert checked > 200
@@ -399,11 +422,11 @@ def test_every_worked_bound_is_exact_through_the_database(shared):
         )
         measure = f"nDCG@{case['options']['k']}"
         evaluation = evaluated(collection, [measure], DEFAULT, bounds=[measure])
-        row = evaluation.summary.loc[("s", measure)]
+        row = summary_of(evaluation).loc[("s", measure)]
         assert row["lowest"] == close(case["expected"]["ndcg_min"])
         assert row["highest"] == close(case["expected"]["ndcg_max"])
-        assert evaluation.lowest.loc["q", (measure, "s")] == row["lowest"]
-        assert evaluation.highest.loc["q", (measure, "s")] == row["highest"]
+        bounds = evaluation.bounds[parse_measure(measure), "s"]
+        assert (bounds.low[0], bounds.high[0]) == (row["lowest"], row["highest"])
 
 
 def close(expected: float | None):

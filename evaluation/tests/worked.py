@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from math import log2
 
+import numpy as np
+import pandas as pd
+
 from evaluation import scores
 from evaluation.measures import Options
 from evaluation.measures.options import DEFAULT
@@ -60,3 +63,10 @@ def evaluated(
     chosen = None if systems is None else tuple(systems)
     asked = Asked(scores.measure_for(collection, first), options, systems=chosen, **judged)
     return scores.evaluate(collection, asked, others, bounds)
+
+
+def summary_of(evaluation: Evaluation) -> pd.DataFrame:
+    """The numbers of each standing, a row for each (system, measure), both text. nan = no value."""
+    rows = [row.numbers for row in evaluation.by_column.values()]
+    index = pd.MultiIndex.from_tuples(evaluation.by_column, names=["system", "measure"]) if rows else None
+    return pd.DataFrame(rows, index).map(lambda value: np.nan if value is None else value)

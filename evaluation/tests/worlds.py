@@ -9,6 +9,7 @@ from evaluation.expected import (
     Pool,
     Round,
     at_random,
+    by_depth,
     draw_batches,
     draw_round,
     expect,
@@ -97,3 +98,8 @@ def play(
         rows = np.concatenate([rounds[-1].greedy, rounds[-1].drawn])
         level[rows] = found.truth[rows]
     return level, rounds
+
+
+def certain(row: int) -> Round:
+    """A round of one pair that was judged for certain, without evidence on other pairs."""
+    return by_depth(np.array([row]), np.array([[1]]), 1, np.random.default_rng(0))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -11,15 +12,8 @@ from django.core.management import call_command
 from evaluation.comparing import chosen, verdicts
 from evaluation.results import comparison, leader
 from evaluation.significance import CANNOT_TELL
-from evaluation.significance.draws import TESTS_ON_PAGES
-from evaluation.tests.hills import (
-    FIRST,
-    analyst,
-    make_field,
-    make_hills,
-    rate,
-    text_of,
-)
+from evaluation.significance.draws import DRAWS_ON_PAGES
+from evaluation.tests.hills import FIRST, analyst, make_field, make_hills, rate, text_of
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/compare/"
@@ -27,7 +21,7 @@ URL = "/collections/hills/compare/"
 
 def of_command(*arguments: str, form: str = "json") -> str:
     out = io.StringIO()
-    draws = ["--draws", str(TESTS_ON_PAGES)]
+    draws = ["--draws", str(DRAWS_ON_PAGES)]
     call_command("compare", "hills", *arguments, *draws, "--format", form, stdout=out)
     return out.getvalue()
 
@@ -39,10 +33,19 @@ def test_of_the_open_pairs_the_one_that_lacks_the_fewest_queries_is_nearest():
     assert told["nearest"]["system"] == "b" and told["open"] == ["a", "b", "c"]
 
 
+def test_a_picture_file_of_the_differences_says_what_it_shows(client):
+    response = analyst(client, make_field()).get(URL, {"chart": "forest", "picture": "svg"})
+    told = " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+    assert ": difference in mean nDCG@10 from best" in told
+    assert "95 % interval of the difference, n = 12" in told
+    assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in told
+    assert 'filename="hills-forest.svg"' in response["Content-Disposition"]
+
+
 def test_the_best_is_compared_with_all_others_and_the_verdict_allows_for_all_pairs(client):
     response = analyst(client, make_field()).get(URL)
     page = text_of(response)
-    assert "fair ( −0.1186 ) and worst ( −0.2033 ) are significantly lower than best in nDCG@10." in page
+    assert "fair ( −0.12 ) and worst ( −0.20 ) are significantly lower than best in nDCG@10." in page
     assert "by Tukey's HSD for all pairs of four systems" in page and "n = 12" in page
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page
     verdicts = {row["system"]: row["verdict"] for row in response.context["rows"]}
@@ -100,7 +103,7 @@ def test_what_makes_no_sense_is_refused(client):
 
 def test_more_systems_than_can_be_compared_are_cut(client, monkeypatch):
     for module in (chosen, leader):
-        monkeypatch.setattr(module, "MOST", 3)
+        monkeypatch.setattr(module, "MOST_COMPARED", 3)
     response = analyst(client, make_field()).get(URL)
     assert response.context["selection"].systems == ("best", "near", "fair")
     named = client.get(URL, {"baseline": "worst"})
@@ -123,3 +126,10 @@ def test_tests_are_made_once_for_each_state_of_the_collection(client, monkeypatc
     rate(collection, {("q1", "a"): "2"}, rater="second")
     client.get(URL)
     assert len(made) == 2
+
+
+def test_on_few_queries_the_table_says_how_many_more_a_test_takes(client):
+    """Six queries, on all of which one system is better: ten are the fewest for a test."""
+    collection = make_field(first={"best": 6, "worst": 0}, queries=[f"q{n}" for n in range(6)])
+    page = text_of(analyst(client, collection).get("/collections/hills/compare/"))
+    assert "rate four more queries" in page and "at least 4" in page

@@ -8,16 +8,8 @@ import pytest
 from django.core.management import call_command
 
 from evaluation.comparing.views import differences
-from evaluation.significance.draws import TESTS_ON_PAGES
-from evaluation.tests.hills import (
-    QUERIES,
-    analyst,
-    make_field,
-    make_hills,
-    rows_in,
-    spec_of,
-    text_of,
-)
+from evaluation.significance.draws import DRAWS_ON_PAGES
+from evaluation.tests.hills import QUERIES, analyst, make_field, make_hills, rows_in, spec_of, text_of
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/differences/"
@@ -41,7 +33,7 @@ def tagged(collection, **keys: list[str]):
 def test_it_says_on_how_many_queries_which_is_better_and_by_how_much(client):
     page = text_of(analyst(client, make_field()).get(URL, PAIR))
     assert "near is better than fair on 5, equal on 7 and worse on 0 of 12 queries" in page
-    assert "The mean difference is +0.0847 , 95 % interval" in page  # 5 × 0.2033 / 12
+    assert "The mean difference is +0.08 , 95 % interval" in page  # 5 × 0.2033 / 12 = 0.0847
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
     assert "near better on 5 equal on 7 worse on 0" in page
 
@@ -50,7 +42,7 @@ def test_turned_around_or_without_names_it_has_the_opposite_or_the_best_two(clie
     analyst(client, make_field())
     turned = text_of(client.get(URL, {"baseline": "near", "system": "fair"}))
     assert "fair is better than near on 0, equal on 7 and worse on 5 of 12 queries" in turned
-    assert "The mean difference is −0.0847" in turned
+    assert "The mean difference is −0.08" in turned
     assert "best is better than near on 2" in text_of(client.get(URL))
     assert "best is better than worst on 12" in text_of(client.get(URL, {"baseline": "worst"}))
 
@@ -141,7 +133,7 @@ def test_the_files_have_the_digits_of_the_command_and_the_segments_besides(clien
 
     def command(form: str) -> str:
         out = io.StringIO()
-        options = ["--draws", str(TESTS_ON_PAGES), "--gain", "exponential", "--per-query", "--format", form]
+        options = ["--draws", str(DRAWS_ON_PAGES), "--gain", "exponential", "--per-query", "--format", form]
         call_command("compare", "hills", "fair", "near", *options, stdout=out)
         return out.getvalue()
 
@@ -163,3 +155,25 @@ def test_what_makes_no_sense_is_refused(client):
         assert client.get(URL, params).status_code == 400
     for name in ("queries.csv", "segments.csv", "differences.json"):
         assert client.get(URL + name, same).status_code == 400
+
+
+def test_it_opens_with_the_losses_against_the_best_rival_of_each_query(client):
+    """x is the best system. y beats it on q1, and z on q2; each of them alone would show half of that."""
+    rankings = {
+        "x": {"q1": "ba", "q2": "ba", "q3": "ab"},
+        "y": {"q1": "ab", "q2": "cb", "q3": "ba"},
+        "z": {"q1": "cb", "q2": "ab", "q3": "ba"},
+    }
+    grades = {
+        (query, document): value for query in ("q1", "q2", "q3") for document, value in (("a", "3"), ("b", "2"))
+    }
+    collection = make_hills(queries=("q1", "q2", "q3"), rankings=rankings, grades=grades)
+    response = analyst(client, collection).get(URL)
+    assert "x is worse than the best of the others on 2 of 3 queries" in text_of(response)
+    assert {row["query"]: row["rival"] for row in response.context["losses"]} == {"q1": "y", "q2": "z"}
+    # 3 + 2 / log2(3) = 4.261860 and 2 + 3 / log2(3) = 3.892789, of the ideal 4.261860.
+    drawn = {row["query"]: row["value"] for row in spec_of(response, "rivals")["datasets"]["deltas"]}
+    assert drawn["q1"] == pytest.approx((3.892789 - 4.261860) / 4.261860, abs=1e-6)
+    assert "system=y&amp;system=x" in response.content.decode()
+    # Who names a system has asked about a pair.
+    assert "losses" not in client.get(URL, {"system": "x"}).context

@@ -99,7 +99,7 @@ def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided
 def test_where_expected_values_are_not_defined_the_plain_reading_decides_and_says_so(shop):
     found = gate_of(shop, Asked.of(shop, measure="AP"), "bad", ["good"])
     (each,) = found.anchors
-    assert (each.verdict, each.expected, bool(each.without)) == (each.plain.verdict, None, True)
+    assert (each.verdict, each.expected, bool(each.why_none)) == (each.plain.verdict, None, True)
 
 
 def test_two_anchors_share_alpha_and_one_loss_is_enough(shop):

@@ -12,26 +12,21 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import scores
-from ...page.address import CannotAnswer, evaluated, page, with_options
-from ...page.charts import charted
+from ...page.address import CannotAnswer, evaluated, page, with_expected_in, with_options
+from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
-from ...page.expecting import expecting, with_expected_in
-from ...record.drawn import rounds_so_far
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.leader import MOST, Selection, rows_against, tested
-from ...results.machine_only import alone_in, differences_of
+from ...results.leader import MOST_COMPARED, Selection, rows_against, tested
+from ...results.machine_only import differences_of, scores_by_machine
 from ...results.step_by_step import step_by_step
 from ...results.trust import uneven
 from ...scores import Asked
 from ...scores.asked import query_string
-from ...significance import (
-    ALPHA,
-    FEWEST,
-    POWER,
-)
+from ...scores.expected import expecting
+from ...significance import ALPHA, FEWEST, POWER
 from .. import pictures, verdicts
-from ..chosen import ALL, NOTHING, named_in, nothing_to_compare, selection_in, too_few
+from ..chosen import ALL, NOTHING_TO_COMPARE, named_in, nothing_to_compare, selection_in, too_few
 from ..parameters import kept_parameters
 
 
@@ -39,14 +34,15 @@ from ..parameters import kept_parameters
 @with_options("baseline", "pairs", "expected", many=["system"])
 @step_by_step("compare")
 def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The page: systems to choose and, of those that are chosen, how they differ."""
     evaluation = evaluated(collection, asked)
     selection = selection_in(request, evaluation)
-    # Ticked are the systems that are compared, or else were chosen.
     context = page(request, collection, "compare", asked) | {
         "ranked": list(evaluation.means),
-        "most": MOST,
+        "most": MOST_COMPARED,
         "hidden": hidden(request),
         "baseline": request.GET.get("baseline", ""),
+        # The systems with a tick: those that are compared, or those of an address that compares none.
         "chosen": selection.systems if selection else named_in(request),
         "pairs": request.GET.get("pairs", ""),
     }
@@ -54,7 +50,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         result = tested(evaluation, selection)
         context |= comparison_in(request, collection, asked, result, selection)
         context |= pictures.matrix_of(result, selection)
-        # The form of the page has read the scale.
+        # The lowest grade is in the form of the page, so the scale needs no query of its own.
         context["uneven"] = uneven(evaluation, selection.systems, context["form"]["lowest"])
     elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
@@ -68,38 +64,45 @@ def comparison_in(
 ) -> dict:
     """The context about the pairs: their rows, what the tests tell, expected differences, the chart."""
     rows = rows_against(selection.baseline, result)
-    expected = expecting(collection, asked, rounds_so_far(collection))
+    expected = expecting(collection, asked)
     for row in rows:
         row["url"] = address_of_queries(request, collection, row)
         if expected.interval:
-            row |= expected.interval.between(row["baseline"], row["system"])
-    with_these = {"expected": "1"} if expected.interval else {}
+            row |= expected.interval.between(row["baseline"], row["system"])  # changes `rows`, too
+    also_expected = {"expected": "1"} if expected.interval else {}
     pairs = [(row["baseline"], row["system"]) for row in rows]
-    alone = alone_in(collection, asked)
-    judged = [result.evaluation.standing(name).judged for name in selection.systems]
+    by_machines = scores_by_machine(collection, asked)
+    judged_shares = [result.evaluation.standing(name).judged for name in selection.systems]
     return {
         "expecting": expected,
-        "misleads": expected.misleads(asked, judged),
+        "misleads": expected.misleads(asked, judged_shares),
         "selection": selection,
         "compared": result,
         "rows": rows,
-        "queries": rows[0]["url"],
+        "queries": rows[0]["url"],  # the page of queries of the first pair
         "why_dropped": scores.why(result.why_dropped),
         "why_none": verdicts.reasons(rows),
         "judged_by": verdicts.judged_by(result),
-        "tests": result.tests.drawn >= FEWEST,
+        "tests": result.tests.drawn >= FEWEST,  # whether there are enough queries to test
         "fewest": FEWEST,
-        "lacking": FEWEST - result.tests.drawn,
+        "lacking": FEWEST - result.tests.drawn,  # queries; of use where there are too few
         "signs": verdicts.signs(result),
-        "files": ending_with(request, **with_these),
+        "files": query_string_with(request, **also_expected),
         "label": result.evaluation.label,
         "alpha": ALPHA,
         "power": f"{POWER:.0%}".replace("%", " %"),
-        "keep_all": ending_with(request, pairs=ALL, **with_these),
-        "charts": pictures.forest(rows, selection.baseline),
+        "keep_all": query_string_with(request, pairs=ALL, **also_expected),
+        "charts": named(pictures.forest(rows, selection.baseline), collection, result, selection.baseline),
         **verdicts.said(result, rows),
-        **(differences_of(alone, pairs, asked) if alone else {}),
+        **(differences_of(by_machines, pairs, asked) if by_machines else {}),
     }
+
+
+def named(drawn: dict[str, Chart], collection: Collection, result: Compared, baseline: str) -> dict[str, Chart]:
+    """The charts with the title and the caption of their picture files."""
+    title = f"{collection.name}: difference in mean {result.evaluation.asked.measure} from {baseline}"
+    caption = f"95 % interval of the difference, n = {result.tests.queries}.\n{result.evaluation.label}"
+    return {name: chart.titled(title, caption, str(collection.slug)) for name, chart in drawn.items()}
 
 
 # As files
@@ -117,15 +120,16 @@ def compare_files(request: HttpRequest, collection: Collection, asked: Asked) ->
 
 
 def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Compared:
+    """The comparison that the address asks for, with expected values if it asks for them. Raises CannotAnswer."""
     evaluation = evaluated(collection, asked)
     selection = selection_in(request, evaluation)
     if selection is None:
-        raise CannotAnswer(too_few(request) if len(evaluation.means) > 1 else NOTHING)
+        raise CannotAnswer(too_few(request) if len(evaluation.means) > 1 else NOTHING_TO_COMPARE)
     result = tested(evaluation, selection)
-    return replace(result, evaluation=with_expected_in(request, collection, asked, evaluation))
+    return replace(result, evaluation=with_expected_in(request, collection, evaluation))
 
 
-def ending_with(request: HttpRequest, **changes: str) -> str:
+def query_string_with(request: HttpRequest, **changes: str) -> str:
     """The query string of this page with some parameters changed: for its files, and for all pairs."""
     return query_string([*kept_parameters(request, changes), *changes.items()])
 

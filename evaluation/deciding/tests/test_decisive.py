@@ -9,11 +9,11 @@ from evaluation.deciding.state import State
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from ratings.desk import queue
-from ratings.models import Collection, Drawn, Round
+from ratings.models import Drawn, Round
 from ratings.tests.cast import make_rater
 
-from ...tests.judged_worlds import Judged, stored, true_means
-from ...tests.worlds import World, world
+from ...tests.judged_worlds import Judged, small_world, stored, true_means
+from ...tests.worlds import World
 
 pytestmark = pytest.mark.django_db
 
@@ -22,15 +22,12 @@ NDCG = parse_measure("nDCG@5")
 
 @pytest.fixture
 def found() -> World:
-    return world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5)
+    return small_world()
 
 
 @pytest.fixture
 def judged(found) -> Judged:
-    played = stored(found)
-    Collection.objects.filter(pk=played.collection.pk).update(aim={"measure": "nDCG@5"})
-    played.collection.refresh_from_db()
-    return played
+    return stored(found, aim={"measure": "nDCG@5"})
 
 
 @pytest.mark.slow

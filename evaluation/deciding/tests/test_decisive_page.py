@@ -19,8 +19,7 @@ from ratings.models import Collection, Role, Round
 from ratings.tests.cast import make_member, make_rater
 
 from ...tests.hills import text_of
-from ...tests.judged_worlds import Judged, stored
-from ...tests.worlds import world
+from ...tests.judged_worlds import Judged, small_world, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +28,7 @@ NDCG = parse_measure("nDCG@5")
 
 @pytest.fixture
 def judged() -> Judged:
-    return stored(world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5))
+    return stored(small_world())
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def page(collection: Collection, query: str = "", name: str = "decisive") -> str
 @pytest.fixture
 def drawing(monkeypatch) -> None:
     """No pool is small."""
-    monkeypatch.setattr("evaluation.deciding.state.SMALL", 0)
+    monkeypatch.setattr("evaluation.deciding.state.SMALL_POOL_PAIRS", 0)
 
 
 def test_the_order_is_chosen_with_some_systems(admin, judged, drawing):
@@ -141,7 +140,7 @@ def test_a_small_pool_that_has_grown_is_drawn_from_and_has_an_interval(judged, m
     rater = make_rater(judged.collection)
     draw_due()
     judged.rate(rater, 30)
-    monkeypatch.setattr("evaluation.deciding.state.SMALL", 100)
+    monkeypatch.setattr("evaluation.deciding.state.SMALL_POOL_PAIRS", 100)
     assert draw_due() == 1
     judged.rate(rater, 40)
     assert Round.objects.get(number=2).method == "rounds-1"

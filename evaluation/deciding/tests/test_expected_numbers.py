@@ -10,13 +10,13 @@ from django.core.management import call_command
 from evaluation.deciding.drawing import draw_next
 from evaluation.deciding.report import expected_of
 from evaluation.measures import Options, parse_measure
-from evaluation.scores import Asked
+from evaluation.scores import Asked, evaluate
 from ratings.management.commands._collection_command import Refused
 from ratings.models import Collection, Role
 from ratings.tests.calls import make_caller
-from ratings.tests.cast import make_member
+from ratings.tests.cast import make_member, make_sample
 
-from ...tests.hills import make_hills
+from ...tests.hills import make_field, make_hills
 from ...tests.judged_worlds import make_rater, unfinished
 
 pytestmark = pytest.mark.django_db
@@ -165,3 +165,16 @@ def test_rounds_of_which_nothing_is_judged_are_not_called_missing():
     draw_next(judged.collection, seed=1)
     _, err = printed("evaluate", "world", "--measure=nDCG@5", "--expected")
     assert "no document that a round drew at random is judged yet" in err
+
+
+def test_of_a_judged_pool_the_expected_mean_is_that_over_the_searches_of_a_log():
+    collection = make_field()
+    keys = collection.queries.values_list("key", flat=True)
+    make_sample(collection, [(key, 900, 1.0) if place < 3 else (key, 10, 0.1) for place, key in enumerate(keys)])
+    collection.touch()
+    asked = Asked(parse_measure("nDCG@2"))
+    told, evaluation = expected_of(collection, asked), evaluate(collection, asked)
+    assert evaluation.sampled and not told.predicted
+    for row in told.means:
+        assert row.mean == row.plain == evaluation.standing(row.system).mean
+    assert told.options.startswith(f"{asked.fingerprint} est=log est=")

@@ -60,7 +60,7 @@ def test_with_another_order_the_plain_value_leads_and_the_expected_one_stands_be
     as_order(judged, "depth")
     page = text_of(analyst(client, judged.collection).get(URL, ASKED))
     best = max(told_of(judged).means, key=lambda row: row.plain)
-    assert f"{best.system} has the highest mean nDCG@5, {decimals(best.plain)}" in page
+    assert f"{best.system} has the highest mean nDCG@5, {decimals(best.plain, 2)}" in page
     numbers = f"{decimals(best.plain)} {decimals(best.mean)} {decimals(best.low)} to {decimals(best.high)}"
     assert f"{best.system} {numbers}" in page
 
@@ -80,7 +80,7 @@ def test_only_a_chance_of_95_percent_makes_a_leader(client, judged, monkeypatch)
     analyst(client, judged.collection)
     best = told_of(judged).means[0].best
     for least, leads in ((best, True), (best + 1e-9, False)):
-        monkeypatch.setattr("evaluation.scores.expected.LEADER", least)
+        monkeypatch.setattr("evaluation.scores.expected.LEADER_CHANCE", least)
         judged.collection.touch()
         rows = spec_of(client.get(URL, ASKED), "means")["datasets"]["means"]
         assert [row["leader"] for row in rows] == [leads, False, False]

@@ -62,7 +62,7 @@ def test_they_are_those_of_the_collection(judged):
             mine = outlook.row(row.system)
             numbers = [mine[name] for name in ("expected", "expected_low", "expected_high")]
             assert numbers == pytest.approx([row.mean, row.low, row.high], abs=1e-9)
-            assert evaluation.summary["expected"][row.system, text] == mine["expected"]
+            assert evaluation.standing(row.system, text).expected == mine
     assert parse_measure("P@5") not in evaluation.expected
 
 

@@ -18,7 +18,7 @@ from evaluation.frozen import bundle
 from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
-from evaluation.tests.worked import evaluated
+from evaluation.tests.worked import evaluated, summary_of
 from ratings.copies import rounds
 from ratings.desk import queue
 from ratings.judges import uses
@@ -58,7 +58,7 @@ def client_of(judged: Judged, client):
 
 def test_off_a_machine_touches_nothing_and_on_only_expected_values(judged):
     collection = judged.collection
-    before, plain = expected_of(collection, AIM), evaluated(collection, ["nDCG@5"], Options()).summary
+    before, plain = expected_of(collection, AIM), summary_of(evaluated(collection, ["nDCG@5"], Options()))
     run = asked_of(judged)
     assert expected_of(collection, AIM).means == before.means
     uses.switch_on(run.version, "expected")
@@ -70,7 +70,7 @@ def test_off_a_machine_touches_nothing_and_on_only_expected_values(judged):
     assert after.facts()["machines"] == [
         {"judge": "llama", "version": 1, "model": "llama3", "sha256": run.version.fingerprint}
     ]
-    assert evaluated(collection, ["nDCG@5"], Options()).summary.equals(plain)
+    assert summary_of(evaluated(collection, ["nDCG@5"], Options())).equals(plain)
     uses.switch_off(run.version.judge, "expected")
     assert expected_of(collection, AIM).means == before.means
 
@@ -256,7 +256,7 @@ def test_triage_is_named_on_the_round_and_on_numbers_once_it_touched_them(judged
 
 def test_triage_changes_the_rates_that_are_stored_and_no_number_before(judged):
     """The same round without it, and with a judge that graded nothing of the pool, is the same."""
-    run, plain = asked_of(judged), evaluated(judged.collection, ["nDCG@5"], Options()).summary
+    run, plain = asked_of(judged), summary_of(evaluated(judged.collection, ["nDCG@5"], Options()))
     state = State.of(judged.collection, AIM)
     assert triage(judged.collection, state) == ((), None)
     before = expected_of(judged.collection, AIM).means
@@ -264,7 +264,7 @@ def test_triage_changes_the_rates_that_are_stored_and_no_number_before(judged):
     named, factors = triage(judged.collection, state)
     assert list(map(str, named)) == [NAMED] and factors.min() >= 1 and np.ptp(factors) > 0.5
     assert expected_of(judged.collection, AIM).means == before
-    assert evaluated(judged.collection, ["nDCG@5"], Options()).summary.equals(plain)
+    assert summary_of(evaluated(judged.collection, ["nDCG@5"], Options())).equals(plain)
     drawn, _ = draw_from(state, 30, 7, factors=factors)
     same, _ = draw_from(state, 30, 7)
     assert not np.array_equal(drawn.rate, same.rate)

@@ -14,8 +14,8 @@ from ratings.models import UNDRAWN, Assignment, Collection, Round
 from ratings.pool.anchors import set_anchor
 from ratings.tests.cast import NOW, make_rater
 
-from ...tests.judged_worlds import Judged, stored, true_means
-from ...tests.worlds import World, world
+from ...tests.judged_worlds import Judged, small_world, stored, true_means
+from ...tests.worlds import World
 
 pytestmark = pytest.mark.django_db
 
@@ -24,17 +24,13 @@ AIM = Asked(parse_measure("nDCG@5"), Options())
 
 @pytest.fixture
 def found() -> World:
-    return world(np.random.default_rng(3), queries=8, systems=3, gains=[0, 1, 3], cutoff=5)
+    return small_world()
 
 
 @pytest.fixture
 def judged(found) -> Judged:
-    played = stored(found)
     # What a former aim named does not narrow what is drawn.
-    aim = {"measure": "nDCG@5", "systems": ["system0", "system1"]}
-    Collection.objects.filter(pk=played.collection.pk).update(aim=aim, order="random")
-    played.collection.refresh_from_db()
-    return played
+    return stored(found, order="random", aim={"measure": "nDCG@5", "systems": ["system0", "system1"]})
 
 
 @pytest.mark.slow

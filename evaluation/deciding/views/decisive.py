@@ -20,14 +20,14 @@ from ...scores.asked import DEFAULTS
 from ..aims import checked, stored
 from ..state import State
 
-ROUNDS = 30  # listed on the page, the latest first
+ROUNDS_ON_PAGE = 30  # listed on the page, the latest first
 
 
 @admin_page
-@with_options(many=["system"])
+@with_options(many=["system"], spelled_out=False)
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page for the measure, options and systems of the address."""
-    if collection.aim and not request.GET:
+    if collection.aim and not request.GET:  # the address says all, so it begins with what was chosen last
         return redirect(request.path + stored_in(collection))
     names, chosen = systems_in(request, collection)
     rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
@@ -37,7 +37,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         "keep": address([*asked.texts, *(("system", name) for name in chosen if len(chosen) < len(names))]),
         "hidden": asked.texts,
         "in_use": collection.order == Collection.Order.DECISIVE,
-        "rounds": rounds[:ROUNDS],
+        "rounds": rounds[:ROUNDS_ON_PAGE],
         "rounds_in_all": rounds.count(),
     }
     try:

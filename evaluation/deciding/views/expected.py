@@ -4,23 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 
 from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import charts
-from ...expected.order import APART, WRONG
+from ...expected.order import LEAST_DIFFERENCE, MOST_CHANCE_OF_WRONG
 from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
-from ...page.expecting import expecting
 from ...page.holdings import NextStep, holdings, next_step
 from ...page.numbers import decimals
 from ...record import cache, machines
-from ...record.drawn import rounds_so_far
 from ...scores import Asked
-from ...scores.expected import Difference, Expected, systems_of
+from ...scores.expected import Difference, Expected, expecting, systems_of
 from .. import stages
 from ..drawing import ORDERS
 from ..stages import Stage
@@ -28,26 +25,27 @@ from ..state import State
 from ..stop import Forecast, forecast
 
 MOST_IN_MATRIX = 20  # systems
-FEW, HIGHEST = 4, 2  # intervals are drawn over rounds for up to FEW systems, else for the HIGHEST
+# Over rounds, intervals are drawn for all systems if there are at most MOST_WITH_INTERVALS, else for the highest.
+MOST_WITH_INTERVALS, HIGHEST_WITH_INTERVALS = 4, 2
 
 
 @readers_page
 @with_options()
 def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     context = page(request, collection, "compare", asked)
-    found = expecting(collection, asked, rounds_so_far(collection))
+    found = expecting(collection, asked)
     if not found.rounds:
         context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
-    context |= {"expecting": found, "told": found.expected, "apart": APART}
+    context |= {"expecting": found, "told": found.expected, "apart": LEAST_DIFFERENCE}
     if found.expected:
-        every, others = developed(collection, asked, found.expected)
+        history, others = developed(collection, asked, found.expected)
         context |= {
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
-            "stages": [(stage, in_order(stage, found.expected)) for stage in every] if len(every) > 1 else [],
-            "others": [(aim, address_for(collection, aim)) for aim in others],
-            "charts": drawn(every, found.expected, asked) if len(every) > 1 else {},
+            "stages": [(stage, in_order(stage, found.expected)) for stage in history] if len(history) > 1 else [],
+            "others": [(aim, request.path + aim.keep) for aim in others],
+            "charts": charts_of(history, found.expected, asked) if len(history) > 1 else {},
             "stop": when_to_stop(collection, asked, found.expected),
         }
     return charted(request, "evaluation/expected.html", context)
@@ -55,7 +53,8 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 def when_to_stop(collection: Collection, asked: Asked, told: Expected) -> Forecast | None:
     """The forecast of when to stop. Cached, since it takes as long as the estimate."""
-    aim, used = replace(asked, systems=systems_of(collection)), machines(collection)
+    aim = replace(asked, systems=systems_of(collection))
+    used = machines(collection)
     name = ("when to stop", aim, told.rounds, used)
     return cache.whole(collection, name, lambda: forecast(collection, State.of(collection, aim, used), told))
 
@@ -74,19 +73,14 @@ def no_rounds(collection: Collection) -> NextStep:
 
 
 def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Asked]]:
-    """The context about stages: expected values before each round and now, and other aims of rounds."""
-    every, others = stages.stages(collection, asked.measure, asked.fingerprint)
-    return [*every, stages.now(told)], others
+    """The stages, which are the expected values before each round and now; and the other aims that rounds had."""
+    history, others = stages.stages(collection, asked.measure, asked.fingerprint)
+    return [*history, stages.now(told)], others
 
 
 def in_order(stage: Stage, told: Expected) -> list[float | None]:
     """The expected means of a stage in the order of the table; None for a system that it lacks."""
     return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
-
-
-def address_for(collection: Collection, aim: Asked) -> str:
-    """The address of this page for the measure and options of an aim."""
-    return reverse("expected", args=[collection.slug]) + aim.keep
 
 
 def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
@@ -97,27 +91,30 @@ def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
     return [(name, [None if name == other else told.difference(other, name) for other in names]) for name in names]
 
 
-def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
-    """The charts of the means and, with two known values or more, of the chance of a wrong order."""
-    barred = [row.system for row in told.means][: FEW if len(told.means) <= FEW else HIGHEST]
+def charts_of(history: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
+    """The charts over rounds, by id: of the expected means, and of the chance of a wrong order if known twice.
+
+    history: the stages of `developed`. told: the expected values now, the highest mean first.
+    """
+    number = len(told.means) if len(told.means) <= MOST_WITH_INTERVALS else HIGHEST_WITH_INTERVALS
+    with_interval = [row.system for row in told.means[:number]]
     rows = [
         {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
-        | {"low": low, "high": high, "leader": name == told.leader, "barred": name in barred}
-        for stage in every
+        | {"low": low, "high": high, "leader": name == told.leader, "barred": name in with_interval}
+        for stage in history
         for name, (mean, low, high) in stage.means.items()
         if mean is not None
     ]
-    ends = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
-    alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {ends}."
-    spec = charts.over_rounds(rows, bounded=asked.bounded)
-    found = {"rounds": Chart("rounds", spec, alt_text)} if rows else {}
-    known = [stage for stage in every if stage.wrong is not None]
-    if len(known) > 1:
-        line = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in known]
-        steps = ", ".join(f"{stage.wrong:.0%} at {stage.judged:,}" for stage in (known[0], known[-1]))
-        alt_text = f"Chance of a wrong order by pairs judged, from {steps}."
-        found["wrong"] = Chart("wrong", charts.wrong_over_rounds(line, WRONG), alt_text)
-    return found
+    means_now = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
+    alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {means_now}."
+    by_id = {"rounds": Chart("rounds", charts.over_rounds(rows, bounded=asked.bounded), alt_text)} if rows else {}
+    with_chance = [stage for stage in history if stage.wrong is not None]
+    if len(with_chance) > 1:
+        points = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in with_chance]
+        first, last = (f"{stage.wrong:.0%} at {stage.judged:,}" for stage in (with_chance[0], with_chance[-1]))
+        alt_text = f"Chance of a wrong order by pairs judged, from {first}, {last}."
+        by_id["wrong"] = Chart("wrong", charts.wrong_over_rounds(points, MOST_CHANCE_OF_WRONG), alt_text)
+    return by_id
 
 
 # As files
@@ -126,22 +123,22 @@ def drawn(every: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Cha
 @files()
 def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each pair of systems; the JSON document has everything."""
-    found = expecting(collection, asked, rounds_so_far(collection))
-    every = developed(collection, asked, found.expected)[0] if found.expected else []
+    found = expecting(collection, asked)
+    history = developed(collection, asked, found.expected)[0] if found.expected else []
     why = found.why if found.rounds else "No round was drawn."
     return Files(
         f"{collection.slug}-expected-{asked.measure}",
         table=lambda: stages.table(found.expected),
-        json=lambda: stages.document(collection.slug, asked.label, found.expected, why, every),
+        json=lambda: stages.document(collection.slug, asked.label, found.expected, why, history),
     )
 
 
 @files()
 def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each system and round: its expected values when the round was drawn."""
-    found = expecting(collection, asked, rounds_so_far(collection))
-    every = developed(collection, asked, found.expected)[0] if found.expected else []
+    found = expecting(collection, asked)
+    history = developed(collection, asked, found.expected)[0] if found.expected else []
     label = found.expected.options if found.expected else asked.fingerprint
     return Files(
-        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: stages.rounds_table(every, label)
+        f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: stages.rounds_table(history, label)
     )

@@ -16,13 +16,11 @@ from evaluation.expected import (
     draw_batches,
     draw_round,
     estimate,
-    judged_outside,
 )
 from evaluation.expected.estimate import means
-from evaluation.expected.weights import weigh
 from ratings.tests.thorough import examples
 
-from ...tests.worlds import World, play
+from ...tests.worlds import World, certain, play
 
 DRAWS = examples(2_000)
 
@@ -50,7 +48,6 @@ def test_chances_and_weights_by_hand():
     assert found.rows.tolist() == [0, 1, 2, 3, 4, 5]  # 6 was judged before
     weights = [(1 / 0.5 + 3) / 4, (1 / 0.75 + 3) / 4, 1, 3 / 0.25 / 4, 1 / 0.25, 3 / 4]
     assert found.weight == pytest.approx(weights)
-    assert found.variance[:4] == pytest.approx([(1 / 4) ** 2 * 0.5 / 0.25, (1 / 4) ** 2 * 0.25 / 0.5625, 0, 6.75])
     assert found.evidence == 4
 
 
@@ -67,10 +64,10 @@ def test_a_round_counts_down_to_its_first_open_pair():
 
 def test_judgments_outside_rounds_are_no_evidence():
     judged, birth = np.array([True, True]), np.zeros(2, int)
-    found = design([judged_outside(0), judged_outside(1)], judged, ~judged, birth)
-    assert (found.weight.tolist(), found.variance.tolist(), found.evidence) == ([1, 1], [0, 0], 0)
+    found = design([certain(0), certain(1)], judged, ~judged, birth)
+    assert (found.weight.tolist(), found.evidence) == ([1, 1], 0)
     three = Pool(np.zeros(3, int), np.array([[1], [2], [3]]), np.array([0.0, 1]), 2)
-    without = design([judged_outside(0)], np.array([True, False, False]), np.zeros(3, bool), np.zeros(3, int))
+    without = design([certain(0)], np.array([True, False, False]), np.zeros(3, bool), np.zeros(3, int))
     assert estimate(three, np.array([1, -1, -1]), without).covariance is None
 
 
@@ -340,8 +337,3 @@ def test_intervals_cover_where_the_model_is_wrong(batch):
         answer = estimate(found.pool, level, design(rounds, level >= 0, none, none.astype(int)))
         held += covered(answer, truth)
     assert 0.86 <= np.mean(held) <= 0.98
-
-
-def test_weights_of_one_round_are_inverse_chances():
-    found = weigh(np.array([0, -1, 0]), np.array([0.25, 1, 1]), np.array([7.0]), np.zeros(3, int))
-    assert found.weight.tolist() == [4, 1]

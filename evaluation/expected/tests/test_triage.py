@@ -14,7 +14,7 @@ from evaluation.expected import (
     rate_factors,
 )
 from evaluation.expected.estimate import means
-from evaluation.expected.triage import MOST
+from evaluation.expected.triage import LARGEST_FACTOR
 from ratings.tests.thorough import examples
 
 from ...tests.worlds import World, play
@@ -22,7 +22,7 @@ from .test_expected_rounds import LATE, covered, deceptive, weight_of_each
 
 ROUNDS = [40, 40, 40]
 DRAWS = examples(25)
-FACTOR = np.where(np.arange(10) % 2, MOST, 1.0)
+FACTOR = np.where(np.arange(10) % 2, LARGEST_FACTOR, 1.0)
 
 
 # The factors
@@ -42,7 +42,7 @@ def learnt(wrong_on: float) -> tuple[Pool, np.ndarray, np.ndarray]:
 def test_it_learns_from_people_where_the_machine_is_wrong(wrong_on):
     pool, level, said = learnt(wrong_on)
     factor = rate_factors(pool, level)
-    assert ((factor >= 1) & (factor <= MOST)).all()
+    assert ((factor >= 1) & (factor <= LARGEST_FACTOR)).all()
     assert factor[said == wrong_on].min() > 3 > 2 > factor[said != wrong_on].max()
 
 

@@ -55,7 +55,7 @@ def numbers(found: files.Loaded, ties: str = "rank") -> dict[str, dict[str, list
 
 
 def a_line_at_a_time(monkeypatch) -> None:
-    monkeypatch.setattr(trec, "_at_once", lambda block, names: {})
+    monkeypatch.setattr(trec, "_columns_by_arrow", lambda block, names: {})
 
 
 @pytest.fixture
@@ -299,11 +299,11 @@ def test_blocks_and_lines_are_read_alike(folder, monkeypatch, order):
     for seed in range(examples(40)):
         qrels, run = fuzzed(seed)
         found = []
-        for block in (150, source.BLOCK, None):
+        for block in (150, source.BLOCK_BYTES, None):
             with monkeypatch.context() as patch:
                 if block:
-                    patch.setattr(source, "START", block)
-                    patch.setattr(source, "BLOCK", block)
+                    patch.setattr(source, "START_BYTES", block)
+                    patch.setattr(source, "BLOCK_BYTES", block)
                 else:
                     a_line_at_a_time(patch)
                 try:
@@ -328,8 +328,8 @@ def test_blocks_and_lines_are_read_alike(folder, monkeypatch, order):
 
 
 def test_a_query_longer_than_a_block_stays_whole(folder, only_regular, monkeypatch):
-    monkeypatch.setattr(source, "START", 100)
-    monkeypatch.setattr(source, "BLOCK", 100)
+    monkeypatch.setattr(source, "START_BYTES", 100)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 100)
     lines = [f"q{q} Q0 d{q}-{i} {i} {1000 - i} s\n" for q in (1, 2, 10) for i in range(500)]
     found = load("q1 0 d1-499 1\nq2 0 d2-3 1\nq10 0 d10-0 1\n", "".join(lines))
     assert found.rankings["s"].length.tolist() == [500, 500, 500]

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from evaluation.measures import MEASURES
-from evaluation.page.address import OFFERED
+from evaluation.page.address import OFFERED_MEASURES
 from evaluation.tests.hills import analyst, make_hills, text_of
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ def test_every_page_answers_in_every_measure(client, name):
     analyst(client, collection)
     pk = {"query": collection.queries.get(key="q1").pk, "system": collection.systems.get(name="good").pk}.get(name)
     address = reverse(name, args=[collection.slug, *([pk] if pk else [])])
-    for measure in [*OFFERED, *IN_ANOTHER_FORM]:
+    for measure in [*OFFERED_MEASURES, *IN_ANOTHER_FORM]:
         response = client.get(address, {"measure": measure})
         assert response.status_code == 200, measure
         assert measure in response.content.decode().replace("&#x27;", "'"), measure

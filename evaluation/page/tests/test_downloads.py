@@ -45,7 +45,7 @@ def test_a_workbook_has_the_cells_of_the_csv(client, name):
         else:
             assert ("" if cell is None else str(cell)) == text
     assert name in ("agreement", "drift") or any(isinstance(cell, float) for cell in chain(*found))
-    assert book["Content-Type"] == workbooks.TYPE
+    assert book["Content-Type"] == workbooks.CONTENT_TYPE
     assert book["Content-Encoding"] == "identity"  # it is a ZIP, and is not compressed again
     assert book["Content-Disposition"] == table["Content-Disposition"].replace(".csv", ".xlsx")
 
@@ -116,4 +116,4 @@ def test_charts_that_wait_to_be_drawn_leave_threads_to_pages(rf, monkeypatch):
 
     monkeypatch.setattr(pictures, "svg", asked_once_more)
     charts.picture(request, [charts.Chart("means", {}, "")])
-    assert [answer.status_code for answer in answers] == [503] + [200] * (charts.AT_ONCE - 1)
+    assert [answer.status_code for answer in answers] == [503] + [200] * (charts.PICTURES_AT_ONCE - 1)

@@ -49,8 +49,9 @@ def collection():
 def everything(collection, rule: str = "mean") -> dict:
     """Every number that can be asked for, as bytes."""
     evaluation = evaluated(collection, MEASURES, Options(), rule=rule, bounds=["nDCG@3"])
-    frames = [evaluation.per_query, evaluation.lowest, evaluation.highest]
-    numbers = {place: frame.to_numpy(np.float64).tobytes() for place, frame in enumerate(frames)}
+    numbers = {"values": evaluation.per_query.to_numpy(np.float64).tobytes()}
+    for (_, system), bounds in evaluation.bounds.items():
+        numbers[system] = (bounds.low.tobytes(), bounds.high.tobytes())
     _, judgments = scores.read(collection, scores.Asked(parse_measure("RR"), rule=rule))
     judged = (judgments.query.tobytes(), judgments.document.tobytes(), judgments.grade.tobytes())
     numbers |= {"reasons": evaluation.reasons.to_numpy().tolist(), "judgments": judged}
@@ -170,7 +171,7 @@ def spied(act, read: list):
 
 def test_many_changed_queries_are_read_together(collection, monkeypatch):
     everything(collection)
-    monkeypatch.setattr(cache, "FEW", 1)
+    monkeypatch.setattr(cache, "MOST_CHANGED_QUERIES", 1)
     for key in ("q1", "q2"):
         saved(collection, "somebody", key, "b")
     brought_up_to_date = everything(collection)
@@ -195,7 +196,7 @@ def test_the_queries_that_changed_between_two_versions_are_those_of_acts_and_dec
         assert changed == sorted({pair.query_id for pair in pairs[start:]})
 
 
-@pytest.mark.parametrize("most", ["FEW", "MANY"])
+@pytest.mark.parametrize("most", ["MOST_RATERS", "MOST_ACTS"])
 def test_where_too_much_happened_nobody_asks_which_queries_changed(collection, most, monkeypatch):
     monkeypatch.setattr(versions, most, 1)
     before = record.version(collection)

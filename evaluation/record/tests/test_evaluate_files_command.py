@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from evaluation.expected import estimate, pool_of
@@ -38,6 +41,24 @@ def refusal(*arguments: str) -> tuple[str, str]:
     with pytest.raises(CommandError) as refused:
         call_command("evaluate_files", *arguments, stdout=io.StringIO(), stderr=err)
     return str(refused.value), err.getvalue()
+
+
+@pytest.mark.slow
+def test_it_loads_no_pages_no_imports_and_no_pictures(folder):
+    """They take as long as the command. What each module costs: python -X importtime manage.py evaluate_files …"""
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        settings.BASE_DIR / "manage.py",
+        "evaluate_files",
+        "qrels",
+        "first",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "evaluation.scores" in loaded
+    assert not loaded & {"config.urls", "altair", "fido2", "PIL.Image", "scipy.stats", "ratings.importing.jobs"}
 
 
 def test_it_needs_no_database_and_says_what_is_missing(folder):

@@ -56,7 +56,10 @@ def test_weights_of_raters_count_where_the_rule_is_weighted():
     collection.raters.filter(name="y").update(weight=0)
     assert run("hills", "--rule", "weighted")[0] == "q1 0 a 3\n"
     collection.raters.filter(name="y").update(weight="0.5")
-    ending = "; the rule median keeps to the grades of the scale. The options --map and --rule decide."
+    ending = (
+        "; the rule median keeps to the grades of the scale, but gives other numbers than the mean; a CSV holds "
+        "decimals. The options --map and --rule decide."
+    )
     assert refusal("hills", "--rule", "weighted").endswith(ending)
 
 

@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation import files, scores
-from evaluation.measures import (
-    Bounds,
-    Judgments,
-    Options,
-    Rankings,
-    bounds,
-    parse_measure,
-    unjudged,
-)
+from evaluation.measures import Bounds, Judgments, Options, Rankings, bounds, parse_measure, unjudged
 from evaluation.results import comparison
 from evaluation.results.comparison import COULD_TURN, compared
 from evaluation.scores import Asked

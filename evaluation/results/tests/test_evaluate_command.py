@@ -6,13 +6,7 @@ from django.core.management import CommandError, call_command, get_commands, loa
 
 from evaluation.measures import Options
 
-from ...tests.worked import (
-    HYBRID_Q1,
-    KEYWORD_Q1,
-    KEYWORD_Q2,
-    NEUTRAL_Q2,
-    worked_collection,
-)
+from ...tests.worked import HYBRID_Q1, KEYWORD_Q1, KEYWORD_Q2, NEUTRAL_Q2, worked_collection
 
 pytestmark = pytest.mark.django_db
 

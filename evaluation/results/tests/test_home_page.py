@@ -34,15 +34,30 @@ def test_the_drawing_adds_up(client):
         assert f"<b>{value:.2f}</b>" in page
 
 
+def test_the_two_lists_have_the_scores_that_stand_above_them(client):
+    page = client.get("/").content.decode()
+    sections = re.findall(r'<section class="l">.*?</section>', page, re.S)
+    assert len(sections) == 2
+    for section in sections:
+        returned = [int(grade.replace("−", "-")) for grade in re.findall(r'class="g g-[^>]*>([^<]+)<', section)]
+        others = [3, 3, 2, 1, 1, 0, -1]
+        for each in returned:
+            others.remove(each)
+        judgments = measures.Judgments(1, np.zeros(7, int), np.arange(7), np.array([*returned, *others], float))
+        rankings = measures.Rankings(np.array([0, 5]), np.arange(5))
+        found = measures.explain(5, judgments, rankings, measures.Options(), 0)
+        assert f'<b class="score">{found.ndcg:.2f}</b>' in section
+
+
 def test_an_analyst_sees_counts_and_the_leader(client):
     page = text_of(analyst(client, make_hills()).get("/"))
-    assert "good has the highest mean nDCG@10, 0.8155. Its 95 % interval is" in page
+    assert "good has the highest mean nDCG@10, 0.82. Its 95 % interval is" in page
     assert "n = 2" in page
     assert "2 queries, 4 documents, 2 systems, 5 ratings" in page
 
 
 def test_each_visit_computes_the_best_systems_of_some_collections_and_keeps_them(client, monkeypatch):
-    monkeypatch.setattr(home, "AT_ONCE", 1)  # ranking: each of the collections has four
+    monkeypatch.setattr(home, "RANKINGS_AT_ONCE", 1)  # ranking: each of the collections has four
     names = ["airs", "bays", "caves"]
     collections = [make_hills(name) for name in names]
     user = make_member(collections[0], "ann", Role.ANALYST)
@@ -92,3 +107,29 @@ def test_a_superuser_is_an_admin_everywhere(client):
     make_hills()
     client.force_login(make_user("root", is_superuser=True))
     assert "You are an admin here" in text_of(client.get("/"))
+
+
+def test_each_collection_has_its_progress_and_one_warning(client):
+    """Of two wanted ratings one is given. good has 3 of 3 and 1 of 2 of its places judged, bad all."""
+    collection = make_hills()
+    pair = make_pair(collection, "q1", "a")
+    queue.want([pair.pk, make_pair(collection, "q2", "a").pk], 1)
+    queue.save(make_rater(collection), pair, queue.Submission(grade=grade(collection, "3")))
+    page = text_of(analyst(client, collection).get("/"))
+    assert "1 of 2 wanted ratings" in page
+    assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good ." in page
+    assert 'stroke-dasharray="50 100"' in client.get("/").content.decode()
+
+
+def test_a_collection_without_anything_wrong_has_no_warning(client):
+    page = text_of(analyst(client, make_hills(rankings={"good": {"q1": "ad"}, "bad": {"q1": "ca"}})).get("/"))
+    assert "Judged" not in page and "wanted ratings" not in page
+
+
+def test_the_questions_of_a_buyer_are_one_link_from_the_first_page(client):
+    part = client.get("/").content.decode().split('id="decide"')[1].split("</section>")[0]
+    links = re.findall(r'href="([^"#]+)#?([^"]*)"', part)
+    assert len(links) == 7
+    for address, anchor in links:
+        page = client.get(address).content.decode()
+        assert not anchor or f'id="{anchor}"' in page

@@ -11,16 +11,7 @@ from evaluation.measures import parse_measure
 from evaluation.results import heat
 from evaluation.results.trust import uneven
 from evaluation.scores import Asked, Evaluation, Standing
-from evaluation.tests.hills import (
-    GRADES,
-    analyst,
-    make_hills,
-    make_unjudged,
-    rate,
-    rows_in,
-    spec_of,
-    text_of,
-)
+from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, rows_in, spec_of, text_of
 from ratings.models import Anchor, Pair
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import grade, make_collection, make_pair, make_ranking, make_rankings
@@ -35,9 +26,9 @@ def test_its_numbers_are_those_worked_out_by_hand(client):
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 2" in page
     assert page.index("good 0.8155") < page.index("bad 0.2044")
     assert "Judged@10 87.5 %" in page and "good 75.0 %" in page  # good: 3 of 3 and 1 of 2; bad: 2 of 2
-    assert "1 of 7 unjudged places" in page and "Ratings 5 by 1 rater on 5 pairs" in page
+    assert "Unjudged in the top 10 1 of 7 places" in page and "Ratings 5 by 1 rater on 5 pairs" in page
     # 0.215939 for q1, where a harmful document can be avoided, and 0 for q2.
-    assert "neutral point, 0.1080" in page
+    assert "score of an empty list, 0.1080" in page
     assert spec_of(response, "means")["datasets"]["means"][0]["neutral"] == pytest.approx(0.215939 / 2, abs=1e-6)
 
 
@@ -59,7 +50,7 @@ def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_c
     grades = {(query, document): value for query in queries for document, value in (("a", "3"), ("b", "1"))}
     analyst(client, make_hills(queries=queries, rankings=rankings, grades=grades))
     told = "significantly better than z on the same queries. Whether it is better than y cannot be told"
-    assert f"x has the highest mean nDCG@10, 1.0000, {told}" in text_of(client.get(URL))
+    assert f"x has the highest mean nDCG@10, 1.00, {told}" in text_of(client.get(URL))
     rows = {row["system"]: row["verdict"] for row in client.get(f"{URL}compare/").context["rows"]}
     assert rows == {"y": "cannot tell", "z": "lower"}
 
@@ -86,13 +77,13 @@ def test_holes_are_counted_over_the_queries_that_the_judged_share_is_of(client):
     collection = make_hills(grades={("q1", "a"): "3", ("q1", "d"): "1", ("q1", "b"): "0", ("q2", "b"): "0"})
     page = text_of(analyst(client, collection).get(URL))
     assert "Judged@10 75.0 %" in page  # good: 3 of 3; bad: 1 of 2, c is unjudged
-    assert "Holes in the top 10 1 of 5" in page
+    assert "Unjudged in the top 10 1 of 5 places" in page
 
 
 def test_values_below_the_neutral_point_are_counted(client):
     rankings = {"good": {"q1": "ad", "q2": "b"}, "worse": {"q1": "c", "q2": "b"}}
     response = analyst(client, make_hills(rankings=rankings)).get(URL)
-    assert "1 value lies below the neutral point" in text_of(response)
+    assert "1 value lies below the score of an empty list" in text_of(response)
     below = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell.get("below")]
     assert [(cell["query"], cell["system"]) for cell in below] == [("q1", "worse")]
 
@@ -228,3 +219,14 @@ def test_where_more_is_not_better_nothing_is_called_better(client, measure):
             page
         )
         assert not re.search(r'"text": "(easiest|hardest)', told), page
+
+
+def test_one_answer_stands_first_and_the_rest_is_folded(client):
+    """The heading names the collection, one chart is open, and how it is computed is written once beside it."""
+    page = analyst(client, make_hills()).get(URL).content.decode()
+    assert re.search(r"<h1>Hills</h1>\s*<p class=\"lead\"><b>good</b> has the highest mean nDCG@10, 0\.82\.", page)
+    shown = re.sub(r"<details.*?</details>", "", page[: page.index('<div class="folds">')], flags=re.S)
+    assert shown.count("data-spec") == 1 and page.count("data-spec") == 3
+    assert page.count("nDCG@10 lin log2 ideal=judged unj=0 neg=minmax") == 1
+    # No tile without news: every query counts here.
+    assert "Undefined queries" not in shown and "Ratings" not in shown

@@ -56,7 +56,7 @@ def test_every_value_has_its_shade_and_what_is_worse_than_an_empty_list_or_undef
     # q1: 1, 0.4087, and c alone, which is 0 where an empty list has 0.2159; q2: 0.6309 and twice nothing.
     assert shades_of(response) == {"q1": ["h5", "h3", "h0"], "q2": ["h4", "h1", "h1"], "q3": ["hu"] * 3}
     page = text_of(response)
-    assert "▼ below the neutral point 0.0000" in page and "undefined: not judged" in page
+    assert "▼ below the score of an empty list 0.0000" in page and "undefined: not judged" in page
 
 
 def test_a_value_that_counts_in_no_mean_has_no_shade_and_says_why(client):

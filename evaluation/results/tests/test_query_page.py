@@ -2,16 +2,7 @@
 
 import pytest
 
-from evaluation.tests.hills import (
-    GRADES,
-    RANKINGS,
-    analyst,
-    make_hills,
-    make_unjudged,
-    rate,
-    rows_in,
-    text_of,
-)
+from evaluation.tests.hills import GRADES, RANKINGS, analyst, make_hills, make_unjudged, rate, rows_in, text_of
 from ratings.desk import queue
 from ratings.models import Rater, Role
 from ratings.people.names import pseudonym
@@ -36,7 +27,8 @@ def test_the_sums_of_a_query_with_a_harmful_document(client):
     page = text_of(response)
     # (3.630930 - 0.892789) / 4.630930 = 0.5913
     for sums in (
-        f"good scores 1.0000 , bad 0.4087 . {BY_RANK}",
+        f"good scores 1.00 , bad 0.41 . {WHY}",
+        BY_RANK,
         "Empty list 0.2159 0.2159 0.0000 1 1.0000 −0.2159 0.6478 +0.8638 2 0.6309 0.4087 0.1362 −0.2725 "
         "3 0.5000 0.0000 0.0000 0.0000 nDCG@10 0.4087 1.0000 +0.5913",
         "c −1 × 1.0000 −1.0000",
@@ -53,15 +45,15 @@ def test_the_sums_of_a_query_with_a_harmful_document(client):
 
 
 # 4.630930 is IDCG - W. bad: -1 and 1.892789, good: 3, 0.630930 and 0, each divided by that.
+WHY = "In bad, “Title a” (3) is at rank 2, not 1; “Title c” (−1) does harm at rank 1; “Title d” (1) is missing."
 BY_RANK = "Against good, bad loses 0.8638 at rank 1; it wins back 0.2725 at rank 2."
 
 
 def test_a_sum_is_split_into_what_its_ranks_add(client):
     collection = make_hills()
     page = text_of(analyst(client, collection).get(address(collection), {"measure": "CG@10"}))
-    assert (
-        "good scores 4.0000 , bad 2.0000 . Against good, bad loses 4.0000 at rank 1; it wins back 2.0000" in page
-    )
+    assert f"good scores 4.00 , bad 2.00 . {WHY}" in page
+    assert "Against good, bad loses 4.0000 at rank 1; it wins back 2.0000" in page
     assert "Difference 1 1.0000 −1.0000 3.0000 +4.0000 2 0.6309 3.0000 1.0000 −2.0000" in page
 
 
@@ -70,14 +62,29 @@ def test_of_a_measure_that_is_not_split_the_parts_are_those_of_ndcg(client, meas
     collection = make_hills()
     response = analyst(client, collection).get(address(collection), {"measure": measure})
     assert str(response.context["parts"]["measure"]) == measure.replace(measure.partition("@")[0], "nDCG")
-    assert BY_RANK in text_of(response) and not response.context["by_rank"]
+    assert BY_RANK in text_of(response) and not response.context["why"]
+
+
+def test_an_unjudged_document_at_the_top_is_told_before_the_rest(client):
+    rankings = {"early": {"q1": "ab"}, "late": {"q1": "ba"}}
+    collection = make_hills(grades={("q1", "a"): "3"}, rankings=rankings)
+    page = text_of(analyst(client, collection).get(address(collection)))
+    assert "In late, the first result is unjudged; “Title a” (3) is at rank 2, not 1." in page
+
+
+def test_lists_stand_first_and_how_they_are_computed_is_written_once(client):
+    collection = make_hills()
+    page = analyst(client, collection).get(address(collection)).content.decode()
+    assert page.index('id="lists"') < page.index('<div class="folds">') < page.index('id="parts"')
+    assert "data-spec" not in page[: page.index('<div class="folds">')]
+    assert page.count("nDCG@10 lin log2 ideal=judged unj=0 neg=minmax") == 1
 
 
 def test_three_lists_are_each_set_against_the_first(client):
     collection = make_hills(rankings=THREE)
     response = analyst(client, collection).get(address(collection), {"system": ["good", "bad", "mixed"]})
     page = text_of(response)
-    assert "good scores 1.0000 , mixed 0.6195 , bad 0.4087 ." in page
+    assert "good scores 1.00 , mixed 0.62 , bad 0.41 ." in page
     # mixed - good: (1 - 3), (-0.630930 - 0.630930) and 1.5, each divided by 4.630930
     mixed = "Against good, mixed loses 0.4319 at rank 1 and 0.2725 at rank 2; it wins back 0.3239 at rank 3."
     assert f"{BY_RANK} {mixed}" in page
@@ -171,7 +178,7 @@ def test_a_query_that_nobody_judged_counts_in_no_mean(client):
     collection = make_unjudged()
     asked = {"measure": "DCG@10", "unjudged": "1"}
     page = text_of(analyst(client, collection).get(address(collection, "q3"), asked))
-    assert "bad scores 2.1309 (counts in no mean: not judged)" in page
+    assert "bad scores 2.13 (counts in no mean: not judged)" in page
     document = client.get(address(collection, "q3") + "scores.json", asked).json()
     assert document["differences"] == []
     assert [(each["reason"], each["why"]["DCG@10"]) for each in document["results"]] == [("not judged",) * 2] * 2

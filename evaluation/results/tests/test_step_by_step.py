@@ -22,7 +22,7 @@ SECOND = "Intervals, tests and charts are being computed."
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
     """Every collection with a ranking is large."""
-    monkeypatch.setattr(step_by_step, "LARGE", 1)
+    monkeypatch.setattr(step_by_step, "LARGE_FROM_RANKINGS", 1)
 
 
 def next_of(response) -> str:
@@ -69,7 +69,7 @@ def test_an_import_begins_with_the_first_step_again(client):
 
 
 def test_a_small_collection_has_no_steps(client, monkeypatch):
-    monkeypatch.setattr(step_by_step, "LARGE", 5)  # two systems on two queries are four rankings
+    monkeypatch.setattr(step_by_step, "LARGE_FROM_RANKINGS", 5)  # two systems on two queries are four rankings
     analyst(client, make_hills())
     assert "0.8155" in text_of(client.get("/collections/hills/"))
 

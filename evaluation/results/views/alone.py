@@ -11,7 +11,7 @@ from .. import machine_only as alone
 
 @files()
 def alone_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    whole = alone.document(collection, asked, alone.alone_in(collection, asked))
+    whole = alone.document(collection, asked, alone.scores_by_machine(collection, asked))
     return Files(
         f"{collection.slug}-machine-only-{asked.measure}", table=lambda: alone.table(whole), json=lambda: whole
     )

@@ -11,35 +11,46 @@ from django.views.decorators.http import require_safe
 
 from ratings.desk import queue
 from ratings.desk.figures import pace_of
-from ratings.models import Collection, Deletion, Rater, Rating, Role
+from ratings.models import Assignment, Collection, Deletion, Rater, Rating, Role
 from ratings.people import visits
 from ratings.people.access import may_make
+from ratings.web.language import in_english
 
 from ... import record
-from ...page.address import CannotAnswer, evaluated
-from ...page.holdings import brought
+from ...page.address import evaluated
+from ...page.holdings import imported_counts
 from ...record import Version, cache
-from ...scores import Asked
-from ...scores.asked import MEASURE
+from ...scores import Asked, Evaluation
+from ...scores.asked import by_default
 from ..leader import highest
 from ..step_by_step import rankings_of
+from ..trust import LOW_JUDGED_SHARE, by_judged_share, uneven
 
-AT_ONCE = 50_000  # rankings that a request reads for best systems: about a second. Others have a link meanwhile
+# Rankings that one request reads to find best systems: about a second. Other collections have a link meanwhile.
+RANKINGS_AT_ONCE = 50_000
 
 
 @require_safe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
+    """The introduction for visitors, or the collections of the person, each with what they do or read in it."""
     if not request.user.is_authenticated:
         return welcome(request)
-    stored = dict(request.user.memberships.values_list("collection", "role"))
-    seen = Collection.objects.visible_to(request.user)
-    roles = [(each, Role.ADMIN if request.user.is_superuser else stored[each.pk]) for each in seen]
+    role_in = dict(request.user.memberships.values_list("collection", "role"))
+    is_superuser = request.user.is_superuser
+    roles = [
+        (collection, Role.ADMIN if is_superuser else role_in[collection.pk])
+        for collection in Collection.objects.visible_to(request.user).with_left_out()
+    ]
+    # Analysts and admins have their pages in English, raters in their language.
+    if any(role != Role.RATER for _, role in roles) or may_make(request.user):
+        in_english()
     in_use = [(collection, role) for collection, role in roles if not collection.put_away_at]
+    away = [(collection, role) for collection, role in roles if collection.put_away_at]
     context = {
         "section": "home",
-        "mine": mine(request.user, in_use),
-        "away": [{"collection": collection, "role": role} for collection, role in roles if collection.put_away_at],
+        "mine": rows_of_collections(request.user, in_use),
+        "away": [{"collection": collection, "role": role} for collection, role in away],
         "deleted": Deletion.objects.of_admin(request.user),
         "rates": any(role == Role.RATER for _, role in roles),
         "makes": may_make(request.user),
@@ -49,54 +60,104 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def welcome(request: HttpRequest) -> HttpResponse:
     """The introduction, with the ways into the sample on the machine that has it."""
+    in_english()
     return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
 
 
-def mine(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
-    """An entry for each of these collections: what the person does or reads in it. Raters see no systems."""
-    rows, left = [], AT_ONCE
+def rows_of_collections(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
+    """A row for each of these collections: what the person does or reads in it. Raters see no systems."""
+    rows: list[dict] = []
+    rankings_left = RANKINGS_AT_ONCE  # that this request may still read
     for collection, role in roles:
         row = {"collection": collection, "role": role}
         rows.append(row)
         if role == Role.RATER:
-            if rater := Rater.objects.filter(collection=collection, user=user).first():
-                row |= {"outlook": queue.outlook(rater), "pace": pace_of(rater)}
+            row |= work_of(collection, user)
             continue
         version = record.version(collection)
-        row["leader"], read = leader_of(collection, version, left)
-        left -= read
-        raters = list(collection.raters.order_by().values_list("pk", flat=True))
-        graded = Rating.objects.filter(rater__in=raters, grade__isnull=False)
-        row |= {
-            "label": Asked.of(collection).label if row["leader"] else "",
-            "brought": brought(collection, version),
-            "ratings": cache.count(collection, version, "ratings", graded.count),
-        }
+        row |= figures_of(collection, version) | {"leader": None}
+        is_cached = cache.is_counted(collection, version, leader_key(collection))
+        to_read = 0 if is_cached else rankings_of(collection, version)
+        # The first is read whatever its size: otherwise a large collection would never have a best system.
+        if to_read == 0 or to_read <= rankings_left or rankings_left == RANKINGS_AT_ONCE:
+            row["leader"] = leader_of(collection, version)
+            rankings_left -= to_read
     return rows
 
 
-def leader_of(collection: Collection, version: Version, most: int) -> tuple[dict | None, int]:
-    """The facts on the system with the highest mean, and how many rankings were read for it.
+def work_of(collection: Collection, user: User) -> dict:
+    """What waits for a rater, and their pace; nothing for a person without a rater."""
+    rater = Rater.objects.filter(collection=collection, user=user).first()
+    return {"outlook": queue.outlook(rater), "pace": pace_of(rater)} if rater else {}
 
-    None where it has more than `most` rankings to read, unless this request has read none so far. Otherwise a
-    large collection would never have a best system.
-    """
-    read = 0
-    if not cache.is_counted(collection, version, "leader"):
-        read = rankings_of(collection, version)
-    if most < AT_ONCE and read > max(most, 0):
-        return None, 0
 
-    def best() -> dict | None:
-        try:
-            evaluation = evaluated(collection, Asked.of(collection))
-        except CannotAnswer:
-            return None
-        if not evaluation.means:
-            return None
-        first, facts = evaluation.standings[0], highest(evaluation.means)
-        facts |= {"measure": MEASURE, "queries": first.queries}
-        # Systems that share the mean have intervals of their own.
-        return facts | ({"low": first.low, "high": first.high} if len(facts["best"]) == 1 else {})
+def figures_of(collection: Collection, version: Version) -> dict:
+    """What a collection holds, and how far its ratings are."""
+    raters = list(collection.raters.order_by().values_list("pk", flat=True))
+    graded = Rating.objects.counted().filter(rater__in=raters, grade__isnull=False)
+    return {
+        "brought": imported_counts(collection, version),
+        "ratings": cache.count(collection, version, "ratings", graded.count),
+        "progress": progress_of(collection, raters),
+        "nights": nights_of(collection),
+    }
 
-    return cache.count(collection, version, "leader", best), read
+
+def nights_of(collection: Collection) -> list[dict]:
+    """The last night of each watch: its mean, when it was, and whether an alarm stands. Two queries for each."""
+    rows = []
+    for watch in collection.watches.all():
+        night = watch.nights.filter(state="told").order_by("-due_at").only("means", "due_at", "watch").first()
+        if night:
+            rows.append(
+                {"watch": watch, "night": night, "mean": night.means["mean"], "alarms": watch.open_alarms()}
+            )
+    return rows
+
+
+def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:
+    """How many wanted ratings are given, and in percent; None where none is wanted. Two queries."""
+    # By rater, as in `holdings`.
+    done = Assignment.objects.filter(rater__in=raters, state=Assignment.State.DONE).count()
+    wanted = done + Assignment.objects.filter(collection=collection).waiting().count()
+    return {"done": done, "wanted": wanted, "percent": int(100 * done / wanted)} if wanted else None
+
+
+def leader_of(collection: Collection, version: Version) -> dict | None:
+    """The facts on the system with the highest mean, from the cache as far as possible; None without one."""
+    return cache.count(collection, version, leader_key(collection), lambda: compute_leader(collection))
+
+
+def leader_key(collection: Collection) -> tuple:
+    """The key of the leader in the cache. It depends on the default options."""
+    return ("leader", *sorted(by_default(collection).items()))
+
+
+def compute_leader(collection: Collection) -> dict | None:
+    """The facts of `leader_of`, computed; None where no system has a mean, or the options do not fit."""
+    try:
+        evaluation = evaluated(collection, Asked.of(collection))
+    except ValueError:  # the default options do not fit the collection any more
+        return None
+    if not evaluation.means:
+        return None
+    first = evaluation.standings[0]
+    leader = {
+        **highest(evaluation.means),
+        **warning_of(evaluation, record.scale(collection)),
+        "measure": str(evaluation.asked.measure),
+        "queries": first.queries,
+        "label": evaluation.label,
+        "judged": str(evaluation.asked.judged),
+    }
+    if len(leader["best"]) == 1:  # systems that share the mean have intervals of their own
+        leader |= {"low": first.low, "high": first.high}
+    return leader
+
+
+def warning_of(evaluation: Evaluation, scale: Sequence[float]) -> dict:
+    """What most makes the means doubtful: `uneven`, or else `unjudged`, the least judged system, or nothing."""
+    if most_and_least := uneven(evaluation, evaluation.names, scale[0] if scale else 0.0):
+        return {"uneven": most_and_least}
+    shares = by_judged_share(evaluation.standings)
+    return {"unjudged": shares[min(shares)]} if shares and min(shares) < LOW_JUDGED_SHARE else {}

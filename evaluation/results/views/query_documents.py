@@ -1,6 +1,7 @@
 """The documents of one query as raters see them, each with its ranks in the systems shown side by side."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -18,41 +19,49 @@ from ...page.documents import known
 from ...scores import Asked
 from ..side_by_side import chosen_in, explanations_of, kept
 
-MOST = 20  # documents; the best ranked ones
+MOST_DOCUMENTS = 20  # documents; the best ranked ones
 
 
 @readers_page
 @with_options(many=["system"])
 def query_documents(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    found = get_object_or_404(Query, collection=collection, pk=pk)
+    """The page with the best ranked documents of the systems that the address names."""
+    query = get_object_or_404(Query, collection=collection, pk=pk)
     chosen = chosen_in(request, list(collection.systems.order_by("name").values_list("name", flat=True)))
-    explained = explanations_of(collection, asked, found, chosen)
+    explained = explanations_of(collection, asked, query, chosen)
     context = page(request, collection, "queries", asked) | {
-        "query": found,
+        "query": query,
         "systems": chosen,
         "keep": kept(asked, chosen),
         "cards": cards(collection, explained),
-        "most": MOST,
+        "most": MOST_DOCUMENTS,
         "scale": list(collection.grades.all()),
     }
     return render(request, "evaluation/query_documents.html", context)
 
 
 def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[dict]:
-    """The documents by their best rank. Three database queries."""
-    ranks = {name: {row.document: row.rank for row in each.ranking} for name, each in explained.items()}
-    grades = {row.document: row.grade for each in explained.values() for row in each.ranking}
-    best = sorted(grades, key=lambda pk: (min(of[pk] for of in ranks.values() if pk in of), pk))[:MOST]
+    """The MOST_DOCUMENTS documents with the best ranks, each with its rank in each system. Three database queries.
+
+    explained: explanations by system.
+    """
+    rows = [row for explanation in explained.values() for row in explanation.ranking]
+    ranks_by_system = {
+        name: {row.document: row.rank for row in explanation.ranking} for name, explanation in explained.items()
+    }
+    best_first = sorted(rows, key=attrgetter("rank", "document"))
+    grades = {row.document: row.grade for row in best_first}  # each document once, the best ranked first
+    best = list(grades)[:MOST_DOCUMENTS]
     documents = Document.objects.in_bulk(best)
     sources = {pk: source_of(document) for pk, document in documents.items()}
-    presented = latest_of(collection)
-    pictures = pictures_of(collection.pk, presented.document, sources.values())
+    presentation = latest_of(collection)
+    pictures = pictures_of(collection.pk, presentation.document, sources.values())
     return [
         {
             "document": documents[pk],
-            "drawn": render_document(presented, sources[pk], pictures),
+            "drawn": render_document(presentation, sources[pk], pictures),
             "grade": known(grades[pk]),
-            "ranks": [(name, of.get(pk)) for name, of in ranks.items()],
+            "ranks": [(name, of_system.get(pk)) for name, of_system in ranks_by_system.items()],
         }
         for pk in best
         if pk in documents

@@ -10,6 +10,7 @@ from django.urls import reverse
 from ratings.models import Baseline, Collection, System
 from ratings.people.access import readers_page
 from ratings.web.pages import paged
+from ratings.web.tables import ROWS_PER_PAGE
 
 from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
@@ -17,50 +18,48 @@ from ...page.address import evaluated, page, with_judgments, with_options
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import Files, files
-from ...page.tables import AT_ONCE
 from ...page.words import degree
 from ...scores import Asked, Evaluation
 from ...scores.evaluation import ROUNDING
 from .. import csv_and_json
 
-MAIN = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
+MAIN_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
 
 @readers_page
 @with_options("page")
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The page. Its table has all queries, and its chart those that count in the mean of the asked measure."""
-    found = get_object_or_404(System, collection=collection, pk=pk)
-    main = main_measures(asked)
-    evaluation = with_judgments(collection, replace(asked, systems=(found.name,)), main)
-    rows = ranked(evaluation, found)
+    system = get_object_or_404(System, collection=collection, pk=pk)
+    evaluation = with_judgments(collection, replace(asked, systems=(system.name,)), main_measures(asked))
+    rows = query_rows(evaluation, system)
     counting = [row for row in rows if not row["why"]]
-    rankings = evaluation.table.record.rankings[found.name]
+    rankings = evaluation.table.record.rankings[system.name]
     context = page(request, collection, "results", asked) | {
-        "system": found,
-        "baselines": collection.baselines.filter(system=found).order_by("-pk"),
+        "system": system,
+        "baselines": collection.baselines.filter(system=system).order_by("-pk"),
         "kinds_of_baseline": Baseline.Kind.choices,
         "evaluation": evaluation,
-        "standing": evaluation.standing(found.name),
-        "means": [evaluation.standing(found.name, measure) for measure in evaluation.measures],
-        "fingerprint": asked.fingerprint,
+        "standing": evaluation.standing(system.name),
+        "means": [evaluation.standing(system.name, measure) for measure in evaluation.measures],
+        "fingerprint": evaluation.fingerprint_of(asked.measure),
         "present": int(rankings.present.sum()),
         "queries": len(rows),
         "listed": len(rankings.documents),
         "deepest": int(rankings.length.max(initial=0)),
         "defined": len(counting),
         "below": any(row["below"] for row in counting),
-        **paged(request, rows, AT_ONCE),
+        **paged(request, rows, ROWS_PER_PAGE),
     }
     if counting:
-        context |= with_bars(asked, found, counting)
+        context |= with_bars(asked, system, counting)
     return charted(request, "evaluation/system.html", context)
 
 
-def with_bars(asked: Asked, found: System, rows: list[dict]) -> dict:
-    """The context of the chart and of the sentence above it. rows: as from `ranked`, only those that count."""
+def with_bars(asked: Asked, system: System, rows: list[dict]) -> dict:
+    """The context of the chart and of the sentence above it. rows: those of `query_rows` that count."""
     spec = charts.by_query(rows, bounded=asked.bounded)
-    alt_text = f"{asked.measure} of {found.name} on {len(rows)} queries, {degree(asked.measure).most} first."
+    alt_text = f"{asked.measure} of {system.name} on {len(rows)} queries, {degree(asked.measure).most} first."
     best, worst = rows[0], rows[-1]
     return {
         "charts": {"bars": Chart("bars-spec", spec, alt_text)},
@@ -72,16 +71,16 @@ def with_bars(asked: Asked, found: System, rows: list[dict]) -> dict:
 
 def main_measures(asked: Asked) -> list[Measure]:
     """The measures of every system page, as far as the options allow them."""
-    measures = [parse_measure(text) for text in MAIN]
-    return [m for m in measures if asked.options.ties != "average" or MEASURES[m.name].sums_ranks]
+    measures = [parse_measure(text) for text in MAIN_MEASURES]
+    return [each for each in measures if asked.options.ties != "average" or MEASURES[each.name].sums_ranks]
 
 
-def ranked(evaluation: Evaluation, found: System) -> list[dict]:
+def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
     """A row for each query, highest value first, those that count in no mean last. For the table and the chart."""
-    record, name = evaluation.table.record, found.name
-    values, below, reasons = (
-        of([name])[:, 0].tolist() for of in (evaluation.values, evaluation.below, evaluation.why)
-    )
+    record, name = evaluation.table.record, system.name
+    values = evaluation.values([name])[:, 0].tolist()
+    below = evaluation.below([name])[:, 0].tolist()
+    reasons = evaluation.why([name])[:, 0].tolist()
     judged, rankings = evaluation.judged(name), record.rankings[name]
     # The page of a query opens with the same options and this system.
     query_string = evaluation.asked.keep_with(urlencode({"system": name}))
@@ -112,15 +111,10 @@ def ranked(evaluation: Evaluation, found: System) -> list[dict]:
 @files()
 def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
     """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
-    found = get_object_or_404(System, collection=collection, pk=pk)
-
-    of_system = replace(asked, systems=(found.name,))
-
-    def document() -> dict:
-        return csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), per_query=True)
-
+    system = get_object_or_404(System, collection=collection, pk=pk)
+    of_system = replace(asked, systems=(system.name,))
     return Files(
-        f"{collection.slug}-system-{found.pk}-{asked.measure}",
+        f"{collection.slug}-system-{system.pk}-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, of_system)),
-        json=document,
+        json=lambda: csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), per_query=True),
     )

@@ -1,4 +1,4 @@
-from evaluation.management.commands.evaluate import add_options, add_rule, add_systems, changes
+from evaluation.management.commands.evaluate import add_options, add_rule_and_adjudications, add_systems, changes
 from evaluation.scores import Asked
 from ratings.management.commands._collection_command import CollectionCommand, Refused
 from ratings.models import Collection, Drawn, Round
@@ -17,11 +17,12 @@ class Command(CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--measure", help="nDCG with a cutoff, like nDCG@10; by default that of the last round, or nDCG@10"
+            "--measure",
+            help="nDCG with a cutoff, like nDCG@10; by default that of the last round or collection",
         )
         add_systems(parser)
         add_options(parser)
-        add_rule(parser)
+        add_rule_and_adjudications(parser)
         parser.add_argument(
             "--order",
             choices=[order.value for order in ORDERS],
@@ -56,7 +57,7 @@ class Command(CollectionCommand):
         """The aim of the arguments; without any, that of the collection."""
         if not measure and not system and not changes(arguments):
             return aim_of(collection)
-        measure = measure or collection.aim.get("measure", "nDCG@10")
+        measure = measure or collection.aim.get("measure")
         options = {name: str(value) for name, value in changes(arguments).items()}
         judged = {name: arguments[name] for name in ("profile", "rule", "adjudications")}
         return aim_of(collection, measure=measure, options=options, systems=system or None, **judged)

@@ -1,0 +1,38 @@
+"""The page on which an admin makes the asked options the default ones of the collection, or takes that back."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from ratings.collection import making
+from ratings.models import Collection
+from ratings.people.access import admin_page, record_act
+
+from ...page import options
+from ...page.address import page, with_options
+from ...scores import Asked
+from ...scores.asked import DEFAULTS, ending
+
+
+@admin_page
+@with_options("expected", spelled_out=False)
+def default_options(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """What the default is and what it would become. It is one page away from the options, as it holds for all."""
+    now = Asked.of(collection)
+    context = page(request, collection, "results", asked) | {
+        "now": now,
+        "changes": asked.texts != now.texts,
+        "described": options.in_force(asked),
+        "usual": ending(DEFAULTS.items(), spelled_out=True),
+        "named": ending(asked.texts, spelled_out=True),
+    }
+    return render(request, "evaluation/default_options.html", context)
+
+
+@record_act
+@with_options()
+def save_default_options(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """Makes the options of the address the default ones."""
+    making.save_default_options(collection, asked.as_default)
+    messages.success(request, f"{asked.label} is the default of this collection now.")
+    return redirect("overview", collection.slug)
