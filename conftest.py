@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
 from config.tests import programs
+from ratings.tests.fake_engine import FakeEngine
 from ratings.tests.thorough import MORE
 
 hypothesis_settings.register_profile("idealist", deadline=None, derandomize=True, max_examples=30)
@@ -83,7 +85,7 @@ def program(name: str):
     return pytest.fixture(lambda: needed(name), scope="session")
 
 
-chromium, curl = map(program, ("chromium", "curl"))
+chromium, curl, gettext = map(program, ("chromium", "curl", "gettext"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -158,3 +160,20 @@ def standing(django_db_setup, django_db_blocker) -> Iterator[None]:
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture
+def engine():
+    """Start a search engine on this machine that answers so: see `ratings/tests/fake_engine.py`."""
+    running = []
+
+    def start(answer) -> FakeEngine:
+        fake = FakeEngine(answer)
+        threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
+        running.append(fake)
+        return fake
+
+    yield start
+    for fake in running:
+        fake.shutdown()
+        fake.server_close()

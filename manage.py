@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Django's command line for Idealist. `python3 run.py manage …` runs it in the project's environment."""
 
+import gc
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 # SQLSTATEs for which an operator has the cure: a right is missing, a table, or a schema to make tables in.
 CURABLE = {"42501", "42P01", "3F000"}
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")  # what the names of SQLite's errors begin with
 
 
 def is_curable(error: Exception) -> bool:
@@ -17,7 +19,8 @@ def is_curable(error: Exception) -> bool:
     from django.db.migrations.exceptions import MigrationSchemaMissing
 
     curable = isinstance(error, OperationalError | MigrationSchemaMissing)
-    return curable or getattr(error.__cause__, "sqlstate", None) in CURABLE
+    damaged = getattr(error.__cause__, "sqlite_errorname", "").startswith(DAMAGED)
+    return curable or damaged or getattr(error.__cause__, "sqlstate", None) in CURABLE
 
 
 def main() -> None:
@@ -34,6 +37,7 @@ def main() -> None:
     from django.db import DatabaseError
 
     from ratings.database import disk
+    from ratings.words import as_sentence
 
     try:
         execute_from_command_line(sys.argv)
@@ -47,9 +51,12 @@ def main() -> None:
             sys.exit(f"{disk.MESSAGES[told]} Nothing of this was written. ({error})")
         if "--traceback" in sys.argv or not is_curable(error):
             raise
-        reason = " ".join(str(error).split())
-        sys.exit(f"The database refused: {reason}. To find the cure: python3 run.py manage doctor")
+        reason = as_sentence(" ".join(str(error).split()))
+        sys.exit(f"The database refused: {reason} To find the cure: python3 run.py manage doctor")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        gc.freeze()  # else Python looks through everything for cycles as it ends, for a quarter of a second

@@ -5,12 +5,15 @@
     python3 run.py --port 8001             serve on another port
     python3 run.py --host 0.0.0.0          serve others: a proxy with TLS, IDEALIST_HTTPS=1, IDEALIST_HOSTS=names
     python3 run.py manage COMMAND ...      run a management command; nothing is added to its output
+    python3 run.py doctor | backup | evaluate | evaluate_files ...  the same without the word manage
     python3 run.py test [--all] [OPTIONS]  run all checks, and the tests that a change wants, or all
     python3 run.py bench [NAME ...]        run a benchmark against other programs; without NAME, list them
     python3 run.py --version               print the version
 
 The first start makes .venv beside this file (about 610 MB), installs requirements.lock into it, and checks every
 hash. Later starts do so only when that file or Python has changed. DATABASE_URL chooses the database.
+
+From the wheel it is the program `idealist`, in the environment that has the wheel, and without test and bench.
 """
 
 # Only the standard library and the syntax of Python 3.8, so that an older Python can say that it is too old.
@@ -28,18 +31,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
+# The wheel has this tree as its one package, so that programs start from it as from a clone. See pyproject.toml.
+IN_WHEEL = __package__ == "idealist"
+NAME = "idealist" if IN_WHEEL else "python3 run.py"
 VENV, VENV_BENCH = ROOT / ".venv", ROOT / ".venv-bench"
-PYTHON = VENV / "bin" / "python"
+PYTHON = Path(sys.executable) if IN_WHEEL else VENV / "bin" / "python"
 MANAGE = [str(PYTHON), str(ROOT / "manage.py")]
-RUNTIME, MACHINES = "requirements.lock", "requirements-machines.lock"
-DEVELOPMENT, BENCHES = "requirements-dev.lock", "bench/requirements.lock"
-LARGER = {RUNTIME: [MACHINES, DEVELOPMENT], MACHINES: [DEVELOPMENT]}  # the locks that contain it, same versions
-STAMP = "installed.txt"  # in an environment: the lock file that it has
-NEEDS_NONE = {"restore", "doctor", "--version"}  # commands for which no database is made
+RUNTIME_LOCK, MACHINES_LOCK = "requirements.lock", "requirements-machines.lock"
+DEVELOPMENT_LOCK, BENCH_LOCK = "requirements-dev.lock", "bench/requirements.lock"
+# The locks that contain a lock, with the same versions.
+LARGER_LOCKS = {RUNTIME_LOCK: [MACHINES_LOCK, DEVELOPMENT_LOCK], MACHINES_LOCK: [DEVELOPMENT_LOCK]}
+STAMP_FILE = "installed.txt"  # in an environment: the lock file that it has
+WITHOUT_DATABASE = {"restore", "doctor", "evaluate_files", "--version"}  # commands for which no database is made
 # Commands that only read. In a wrong data folder they must not make a database and then find it empty.
-READING = {"backup", "upgrade", "agreement", "compare", "evaluate"}
-READING |= {"export_collection", "export_qrels", "export_ratings", "export_run"}
-HELP = {"-h", "--help"}
+READING_COMMANDS = {"backup", "upgrade", "agreement", "compare", "evaluate"}
+READING_COMMANDS |= {"export_beir", "export_collection", "export_qrels", "export_ratings", "export_run"}
+SHORT_COMMANDS = {"doctor", "backup", "evaluate", "evaluate_files"}  # commands that need no `manage` before them
+CLONE_COMMANDS = {"test", "bench"}  # commands that need files which the wheel leaves out
+HELP_OPTIONS = {"-h", "--help"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -53,7 +62,10 @@ def say(line: str) -> None:
 
 
 def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
-    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
+    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line.
+
+    With `stdout=None` the step writes to the output of this process, and its lines are of its standard error.
+    """
     lines = []
     pipes = {"stdout": stdout, "stderr": subprocess.STDOUT if stdout else subprocess.PIPE, "text": True}
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, errors="replace", **pipes) as step:
@@ -65,7 +77,8 @@ def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=sub
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     if step.returncode:
         errors = [line for line in lines if line.lower().startswith("error")]
-        raise Refusal(f"{failure}: {(errors or lines or ['it gave no reason'])[-1]} {cure}".rstrip())
+        reason = (errors or lines or ["it gave no reason"])[-1]
+        raise Refusal(f"{failure}: {reason} {cure}".rstrip())
 
 
 def fingerprint(name: str) -> str:
@@ -76,8 +89,8 @@ def fingerprint(name: str) -> str:
 
 def is_installed(requirements: str, venv: Path = VENV) -> bool:
     """Whether the environment has this lock file, or one that contains it."""
-    stamp = (venv / STAMP).read_text().splitlines() if (venv / STAMP).exists() else []
-    fitting = map(fingerprint, [requirements, *LARGER.get(requirements, [])])
+    stamp = (venv / STAMP_FILE).read_text().splitlines() if (venv / STAMP_FILE).exists() else []
+    fitting = map(fingerprint, [requirements, *LARGER_LOCKS.get(requirements, [])])
     return (venv / "bin" / "python").exists() and any(each in stamp for each in fitting)
 
 
@@ -109,21 +122,24 @@ def set_up(requirements: str, venv: Path = VENV) -> None:
     import fcntl  # absent on Windows, which main() has already refused
 
     fcntl.flock(os.open(ROOT, os.O_RDONLY), fcntl.LOCK_EX)
-    if is_installed(requirements, venv):
+    if IN_WHEEL and requirements == MACHINES_LOCK and not importlib.util.find_spec("boto3"):
+        raise Refusal("A bucket needs more packages: install the wheel with [machines] behind its name")
+    if IN_WHEEL or is_installed(requirements, venv):
         return
-    (venv / STAMP).unlink(missing_ok=True)
+    (venv / STAMP_FILE).unlink(missing_ok=True)
     say(f"Installing {requirements} into {venv.name}: about a minute, and only when it changed ...")
     # An environment of another Python is made anew: half of each does not start.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
-    ours = packages.is_dir() and (venv / "bin" / "python").resolve() == Path(sys.executable).resolve()
-    install([sys.executable, "-m", "venv", str(venv)] + ([] if ours else ["--clear"]), venv, requirements)
-    (venv / STAMP).write_text(fingerprint(requirements) + "\n")
+    is_of_this_python = packages.is_dir() and (venv / "bin" / "python").resolve() == Path(sys.executable).resolve()
+    make = [sys.executable, "-m", "venv", str(venv)]
+    install(make if is_of_this_python else [*make, "--clear"], venv, requirements)
+    (venv / STAMP_FILE).write_text(fingerprint(requirements) + "\n")
 
 
 def runtime() -> str:
     """The lock file that the server needs: a larger one where settings use a bucket."""
     in_bucket = "://" in os.environ.get("IDEALIST_BACKUPS", "")
-    return MACHINES if in_bucket or os.environ.get("STORAGE_URL") else RUNTIME
+    return MACHINES_LOCK if in_bucket or os.environ.get("STORAGE_URL") else RUNTIME_LOCK
 
 
 def is_set(name: str) -> bool:
@@ -131,12 +147,11 @@ def is_set(name: str) -> bool:
     return any(os.environ.get(each, "").strip() for each in (name, f"{name}_FILE"))
 
 
-def become(venv: Path, module: str, *arguments: str) -> None:
+def become(python: Path, module: str, *arguments: str) -> None:
     """Replace this process with a module of the project, in the same folder: settings may have relative paths."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    python = str(venv / "bin" / "python")
     # -P, so that no file in the current folder replaces a module of the project.
-    os.execv(python, [python, "-P", "-m", module, *arguments])
+    os.execv(python, [str(python), "-P", "-m", module, *arguments])
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -144,8 +159,8 @@ def listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
-        problem = f"Cannot listen on port {port} of {host}: {error}"
-        raise Refusal(f"{problem}. Another one: python3 run.py --port {min(port + 1, 65535)}") from error
+        problem = f"Cannot listen on port {port} of {host}: {error}".rstrip(".")
+        raise Refusal(f"{problem}. Another one: {NAME} --port {min(port + 1, 65535)}") from error
 
 
 def offer_demo(host: str) -> None:
@@ -163,35 +178,43 @@ def serve(host: str, port: int) -> None:
     listener = listening(host, port)  # refuses a busy port before the slow steps; early visitors wait
     offer_demo(host)
     set_up(runtime())
-    cure = "(See all of it: python3 run.py manage prepare)"
+    cure = f"(See all of it: {NAME} manage prepare)"
     run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
     listener.set_inheritable(True)
     shown_host = f"[{host}]" if ":" in host else host
     address = f"http://{shown_host}:{listener.getsockname()[1]}/"
     print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
-    if os.environ.get("IDEALIST_DEMO") == "1":
-        run_quietly([*MANAGE, "sign_in_link", "--sample", "--site", address], "No links", stdout=None)
     os.environ.setdefault("IDEALIST_WORKER", "1")
-    become(VENV, "config.server", f"fd://{listener.fileno()}")
+    become(PYTHON, "config.server", f"fd://{listener.fileno()}")
+
+
+def data_folder() -> Path:
+    """The folder in IDEALIST_DATA; else var/ in a clone, and for the wheel where systems keep what users have."""
+    folder = ROOT / "var"
+    if IN_WHEEL and sys.platform == "darwin":
+        folder = Path.home() / "Library" / "Application Support" / "idealist"
+    elif IN_WHEEL:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "idealist"
+    return Path(os.environ.get("IDEALIST_DATA", "").strip() or folder).resolve()
 
 
 def make_database(command: str) -> None:
     """Make the SQLite database for this command if there is none. Raises Refusal for a command that only reads."""
-    folder = Path(os.environ.get("IDEALIST_DATA", "").strip() or ROOT / "var").resolve()
+    folder = data_folder()
     database = folder / "db.sqlite3"
     if database.exists() and database.stat().st_size:
         return
-    if command in READING:
+    if command in READING_COMMANDS:
         cure = "Set IDEALIST_DATA to the data folder, or DATABASE_URL to the database"
         raise Refusal(f"{folder} has no database, so {command} has nothing to read. {cure}")
-    cure = "(See all of it: .venv/bin/python manage.py migrate)"
+    cure = f"(See all of it: {PYTHON} {ROOT / 'manage.py'} migrate)"
     run_quietly([*MANAGE, "migrate"], "Making the database failed", cure)
 
 
 def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py, which gets its streams and signals. Does not return."""
     set_up(runtime())
-    if not (set(arguments[:1]) & NEEDS_NONE or is_set("DATABASE_URL")):
+    if not (set(arguments[:1]) & WITHOUT_DATABASE or is_set("DATABASE_URL")):
         make_database(next(iter(arguments), ""))
     os.execv(PYTHON, [*MANAGE, *arguments])
 
@@ -206,33 +229,53 @@ def bench(name: str, *options: str) -> None:
     """Replace this process with a benchmark, in an environment with the peers that it needs. Does not return."""
     if name not in benches():
         raise Refusal(f"There is no bench {name!r}; there are {', '.join(benches())}")
-    set_up(BENCHES, VENV_BENCH)
-    become(VENV_BENCH, f"bench.{name}", *options)
+    set_up(BENCH_LOCK, VENV_BENCH)
+    become(VENV_BENCH / "bin" / "python", f"bench.{name}", *options)
 
 
-def main(argv: Sequence[str]) -> int:
-    command, arguments = next(iter(argv), ""), argv[1:]
+def usage() -> str:
+    text = (__doc__ or "").strip()
+    if not IN_WHEEL:
+        return text
+    lines = [line.replace("python3 run.py", NAME) for line in text.splitlines() if line.startswith("    python3")]
+    lines = [line for line in lines if line.split()[1] not in CLONE_COMMANDS]
+    where = f"The data are in {data_folder()}: IDEALIST_DATA chooses the folder, DATABASE_URL the database."
+    return "\n".join(["Start and use Idealist.", "", *lines, "", where])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["serve"]:
+        argv = argv[1:]
+    command = next(iter(argv), "")
+    arguments = argv[1:]
     try:
         if sys.version_info < (3, 11):  # noqa: UP036
-            found = sys.version.partition(" ")[0]
-            raise Refusal(f"Idealist needs Python 3.11 or newer and this is {found}. Try: python3.11 run.py")
+            version = sys.version.partition(" ")[0]
+            raise Refusal(f"Idealist needs Python 3.11 or newer and this is {version}. Try: python3.11 run.py")
         if os.name != "posix":
             raise Refusal("Idealist runs on Linux and macOS. On Windows, run it inside WSL")
+        if IN_WHEEL:
+            os.environ["IDEALIST_DATA"] = str(data_folder())
+        if IN_WHEEL and command in CLONE_COMMANDS:
+            raise Refusal(f"{command} needs a clone of the project, and there: python3 run.py {command}")
         if command == "manage":
             manage(arguments)
+        elif command in SHORT_COMMANDS:
+            manage(argv)
         elif command == "test":
-            set_up(DEVELOPMENT)
-            become(VENV, "config.tests.suite", *arguments)
-        elif command == "bench" and arguments and arguments[0] not in HELP:
+            set_up(DEVELOPMENT_LOCK)
+            become(PYTHON, "config.tests.suite", *arguments)
+        elif command == "bench" and arguments and arguments[0] not in HELP_OPTIONS:
             bench(*arguments)
         elif command == "bench" and not arguments:
             print("\n".join(benches()))
-        elif HELP & set(argv):
-            print(__doc__.strip())
+        elif HELP_OPTIONS & set(argv):
+            print(usage())
         elif command == "--version":
             print("Idealist", (ROOT / "pyproject.toml").read_text().split('version = "')[1].partition('"')[0])
         else:
-            parser = argparse.ArgumentParser(usage="python3 run.py --help shows all commands", add_help=False)
+            parser = argparse.ArgumentParser(usage=f"{NAME} --help shows all commands", add_help=False)
             parser.add_argument("--host", default="127.0.0.1")
             parser.add_argument("--port", type=int, default=8000)
             chosen = parser.parse_args(argv)
@@ -241,10 +284,10 @@ def main(argv: Sequence[str]) -> int:
         say("\nStopped.")
         return 130
     except (Refusal, OSError) as error:
-        say(f"run.py: {error}")
+        say(f"{NAME.split()[-1]}: {error}")
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -118,5 +118,8 @@ def serving(server: Server) -> Iterator[Server]:
     try:
         server.wait()
         yield server
+    except Exception as failure:
+        failure.add_note(f"The server said last:\n{server.said()[-5000:]}")
+        raise
     finally:
         server.kill()

@@ -93,8 +93,8 @@ def update_sides(collection, made: Synthetic) -> list[Side]:
     return [
         Side("all again", collection.touch, evaluate, compared, again=True),
         Side("after one rating", rate, evaluate, compared, again=True, in_a_row=20),
-        Side("all again, with intervals", collection.touch, lambda _: evaluate(_).summary, again=True),
-        Side("after one rating, with intervals", rate, lambda _: evaluate(_).summary, again=True),
+        Side("all again, with intervals", collection.touch, lambda _: evaluate(_).by_column, again=True),
+        Side("after one rating, with intervals", rate, lambda _: evaluate(_).by_column, again=True),
     ]
 
 

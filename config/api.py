@@ -19,16 +19,16 @@ from ninja.parser import Parser
 from pydantic import Field
 
 from evaluation.api import router as evaluation
-from ratings.api import bringing, rating, reading  # noqa: F401  (each adds its calls to the router)
+from ratings.api import bringing, fetching, rating, reading  # noqa: F401  (each adds its calls to the router)
 from ratings.api.access import Bearer
 from ratings.api.routes import router as record
 from ratings.formats import strict_json
 from ratings.models import Scope
-from ratings.web.problems import DETAILS, LISTED, MEDIA_TYPE, Problem, too_large
+from ratings.web.problems import DETAIL_BY_STATUS, ERRORS_LISTED, MEDIA_TYPE, Problem, too_large
 from ratings.words import as_sentence, nearest
 
 # {status: description with all its causes}
-STATUSES = DETAILS | {
+STATUS_CAUSES = DETAIL_BY_STATUS | {
     503: "The database is locked, or it or the store of files cannot be reached or, with the type"
     " urn:idealist:problem:busy, documents are being computed for this"
     " account or for two others or, with the type urn:idealist:problem:no-room, there is no space for the body."
@@ -42,7 +42,7 @@ OTHER_SCOPES = {
     "get_collection": None,
     "make_collection": Scope.MANAGE,
 }
-PROBLEMS = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
+PROBLEM_STATUSES = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
 Send a token with every call: `Authorization: Bearer idl_…`. Make one under *Your tokens*, or with the command
 `create_token`. It can do what its scopes say, and never more than its owner may at that moment: analysts `read`,
@@ -91,11 +91,12 @@ def openapi_schema(prefix: str) -> dict:
     problem_schemas = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
     schema["components"]["schemas"] |= problem_schemas.pop("$defs") | {"ProblemDocument": problem_schemas}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
-    for operation in (each for methods in schema["paths"].values() for each in methods.values()):
+    operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
+    for operation in operations:
         scope = OTHER_SCOPES.get(operation["operationId"], SCOPES[operation["tags"][0]])
         operation["security"] = [{Bearer.__name__: [str(scope)] if scope else []}]
-        for status in PROBLEMS:
-            response = {"description": STATUSES.get(status, HTTPStatus(status).phrase), "content": content}
+        for status in PROBLEM_STATUSES:
+            response = {"description": STATUS_CAUSES.get(status, HTTPStatus(status).phrase), "content": content}
             operation["responses"].setdefault(status, response)
     return schema
 
@@ -140,7 +141,7 @@ def on_unreadable_body(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [error_entry(each) for each in error.errors[:LISTED]]
+    errors = [error_entry(each) for each in error.errors[:ERRORS_LISTED]]
     return Problem(422, "What was sent is not as described.", kind="invalid", errors=errors).response()
 
 
@@ -156,8 +157,9 @@ def error_entry(error: dict) -> dict:
     # The first part is the name of the argument that takes the body.
     location = location[1:]
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
+    entry = {"pointer": pointer, "detail": detail}
     index = next((part for part in location if isinstance(part, int)), None)
-    return {"pointer": pointer, "detail": detail} | ({} if index is None else {"index": index})
+    return entry if index is None else entry | {"index": index}
 
 
 def described(route: str) -> str:
@@ -167,14 +169,11 @@ def described(route: str) -> str:
 
 # Checks of every call, before authentication
 
+Allowed = dict[str, dict[str, bool]]  # by method, the parameters that it takes, and whether each is a list
 
-def with_checks(
-    view: Callable[..., HttpResponse], allowed: dict[str, dict[str, bool]]
-) -> Callable[..., HttpResponse]:
-    """The view, wrapped so that only well-formed requests reach it.
 
-    `allowed`: {method: {parameter: whether it is a list}}.
-    """
+def with_checks(view: Callable[..., HttpResponse], allowed: Allowed) -> Callable[..., HttpResponse]:
+    """The view, wrapped so that only well-formed requests reach it."""
 
     @csrf_exempt
     @login_not_required
@@ -194,22 +193,22 @@ def with_checks(
     return wrapper
 
 
-def refuse_malformed(request: HttpRequest, allowed: dict[str, dict[str, bool]]) -> None:
+def refuse_malformed(request: HttpRequest, allowed: Allowed) -> None:
     """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused."""
     if request.method not in allowed:
         methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
         raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})
-    if unknown := sorted(request.GET.keys() - allowed[request.method].keys()):
-        known = sorted(allowed[request.method])
+    is_list = allowed[request.method]
+    if unknown := sorted(request.GET.keys() - is_list.keys()):
+        known = sorted(is_list)
         takes = f"this call takes {', '.join(known) or 'none'}."
         errors = [
             {"parameter": name, "detail": f"There is no such parameter; {nearest(name, known) or takes}"}
-            for name in unknown[:LISTED]
+            for name in unknown[:ERRORS_LISTED]
         ]
         raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
-    if repeated := sorted(
-        n for n, many in allowed[request.method].items() if not many and len(request.GET.getlist(n)) > 1
-    ):
+    repeated = sorted(name for name, values in request.GET.lists() if len(values) > 1 and not is_list[name])
+    if repeated:
         errors = [{"parameter": name, "detail": "It can occur only once."} for name in repeated]
         raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
     if request.method == "POST":
@@ -258,8 +257,8 @@ def openapi(request: HttpRequest) -> HttpResponse:
         except Problem as error:
             return error.response()
     # Absolute, so that a generator that reads the saved description knows where to send its calls.
-    servers = [{"url": request.build_absolute_uri("/").rstrip("/")}]
-    return JsonResponse(openapi_schema(ROOT) | {"servers": servers})
+    server = {"url": request.build_absolute_uri("/").rstrip("/")}
+    return JsonResponse(openapi_schema(ROOT) | {"servers": [server]})
 
 
 def url_patterns() -> tuple[list[URLPattern], str, str]:
@@ -268,13 +267,13 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
     paths = openapi_schema("/")["paths"]
     for pattern in patterns:
         path = described(f"/{pattern.pattern}")
-        allowed = {
-            method.upper(): {
-                each["name"]: each["schema"].get("type") == "array"
-                for each in operation["parameters"]
-                if each["in"] == "query"
-            }
-            for method, operation in paths.get(path, {"get": {"parameters": []}}).items()
-        }
+        operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root, which is not described
+        allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
         pattern.callback = with_checks(pattern.callback, allowed)
     return patterns, app, namespace
+
+
+def query_parameters(operation: dict) -> dict[str, bool]:
+    """{parameter of the address: whether it is a list}"""
+    parameters = [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]
+    return {parameter["name"]: parameter["schema"].get("type") == "array" for parameter in parameters}

@@ -23,6 +23,7 @@ def private_folder(path: Path) -> Path:
     os.umask(OTHERS_BITS)  # for all files that this process creates from now on
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_root(path)
         _close_to_others(path)
     except OSError as error:
         raise ImproperlyConfigured(f"The data folder {path} cannot be used: {error.strerror}. {CURE}.") from error
@@ -38,30 +39,40 @@ def subfolder(path: Path) -> Path:
     return path
 
 
+def _refuse_root(path: Path) -> None:
+    """Raises ImproperlyConfigured for root in the folder of another account, which could not use root's files."""
+    if os.geteuid() or not path.stat().st_uid:
+        return
+    try:
+        owner = path.owner()
+    except KeyError:  # this machine has no name for it
+        owner = f"#{path.stat().st_uid}"
+    raise ImproperlyConfigured(
+        f"The data folder {path} belongs to {owner}, who could not use the files that root makes there. Run this"
+        f" as that account (runuser -u NAME -- python3 run.py ...), or give root the folder: chown -R root {path}"
+    )
+
+
 def _close_to_others(path: Path) -> None:
+    """Close the folder and its files, and print which files were open. Raises ImproperlyConfigured."""
     statuses = _statuses(path)
     owners = {path.stat().st_uid, os.geteuid(), 0}
-    if foreign := sorted(name for name, status in statuses.items() if status.st_uid not in owners):
+    foreign = sorted(name for name, status in statuses.items() if status.st_uid not in owners)
+    if foreign:
         raise ImproperlyConfigured(
             f"{path / foreign[0]} belongs to another user. See where it comes from, then remove it or chown it."
         )
     was_open = bool(path.stat().st_mode & OTHERS_BITS)
     if was_open:
-        _refuse_shared(path, statuses.keys())
-        path.chmod(0o700)
-        if path.stat().st_mode & OTHERS_BITS:
-            raise ImproperlyConfigured(f"{path} cannot be closed to others: its disk stores no modes. {CURE}.")
+        _close_folder(path, statuses.keys())
     # A link has no mode of its own, and its target may be anything.
-    opened = [
-        name
-        for name, status in statuses.items()
-        if status.st_mode & OTHERS_BITS and not stat.S_ISLNK(status.st_mode)
-    ]
-    for name in opened:
+    modes = {name: status.st_mode for name, status in statuses.items() if not stat.S_ISLNK(status.st_mode)}
+    open_modes = {name: mode for name, mode in modes.items() if mode & OTHERS_BITS}
+    for name, mode in open_modes.items():
         # PermissionError: it belongs to root. FileNotFoundError: another process removed it.
         with contextlib.suppress(PermissionError, FileNotFoundError):
-            (path / name).chmod(stat.S_IMODE(statuses[name].st_mode) & ~OTHERS_BITS)
-    files = sorted(name for name in opened if stat.S_ISREG(statuses[name].st_mode))
+            (path / name).chmod(stat.S_IMODE(mode) & ~OTHERS_BITS)
+    files = sorted(name for name, mode in open_modes.items() if stat.S_ISREG(mode))
     if was_open and files:
         print(
             f"Until now others on this machine could read these files in {path}: {', '.join(files)}",
@@ -78,11 +89,14 @@ def _statuses(path: Path) -> dict[str, os.stat_result]:
     return statuses
 
 
-def _refuse_shared(path: Path, names: Collection[str]) -> None:
-    """Raises ImproperlyConfigured for a folder with other files, such as /tmp: other programs may need it."""
+def _close_folder(path: Path, names: Collection[str]) -> None:
+    """Raises ImproperlyConfigured for a folder with foreign files, such as /tmp: other programs may need it."""
     is_ours = set(names) <= NOT_DATA or "secret.key" in names or "db.sqlite3" in names
     if path.stat().st_mode & stat.S_ISVTX or not is_ours:
         raise ImproperlyConfigured(
             f"Others on this machine can read {path}, which is not Idealist's alone. Name a folder of its own in"
             f" IDEALIST_DATA; or, if nobody else needs this one: chmod 700 {path}"
         )
+    path.chmod(0o700)
+    if path.stat().st_mode & OTHERS_BITS:
+        raise ImproperlyConfigured(f"{path} cannot be closed to others: its disk stores no modes. {CURE}.")

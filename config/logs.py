@@ -15,9 +15,9 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
-SECRETS = re.compile(r"(/join/|/accounts/(?:link|forgotten/\w+)/|idl_|[?&]code=)[\w~.%-]+")
-HEADER = "X-Request-Id"
-ABSENCE_EVERY = 60.0  # seconds
+SECRETS = re.compile(r"(/join/|/shared/|/accounts/(?:link|forgotten/\w+)/|idl_|[?&]code=)[\w~.%-]+")
+REQUEST_ID_HEADER = "X-Request-Id"
+SECONDS_BETWEEN_OUTAGE_LINES = 60.0
 VALID_ID = re.compile(r"[\w.:+/=-]{1,64}")  # without characters that could start another line or field
 _request: ContextVar[str] = ContextVar("the id of the request", default="")
 
@@ -65,24 +65,28 @@ class UnknownHosts(logging.Filter):
         return True
 
 
-class OfAbsence(logging.Filter):
-    """Lets through one line a minute, without its traceback, of requests that the database or the disk fails."""
+class Outages(logging.Filter):
+    """Lets through one line a minute, without its traceback, of requests that the database or the disk failed."""
 
     told_at = -math.inf
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged. The record of an outage gets the reason in place of its traceback."""
         from ratings.database import disk  # both need the settings
-        from ratings.web.failures import AWAY
+        from ratings.web.failures import AWAY_ERRORS
 
         error = record.exc_info[1] if record.exc_info else None
-        if not (isinstance(error, AWAY) or disk.trouble(error)):
+        if not (isinstance(error, AWAY_ERRORS) or disk.trouble(error)):
             return True
         reason = " ".join(str(error).split())
-        record.msg, record.args = f"{record.getMessage()} ({reason}). One line a minute says so.", ()
-        record.exc_info, now = None, time.monotonic()
-        is_due = now - self.told_at >= ABSENCE_EVERY
-        self.told_at = now if is_due else self.told_at
-        return is_due
+        record.msg = f"{record.getMessage()} ({reason}). One line a minute says so."
+        record.args = ()
+        record.exc_info = None
+        now = time.monotonic()
+        if now - self.told_at < SECONDS_BETWEEN_OUTAGE_LINES:
+            return False
+        self.told_at = now
+        return True
 
 
 class RequestIds:
@@ -97,14 +101,14 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        received = request.headers.get(HEADER, "") if settings.PROXIES else ""
+        received = request.headers.get(REQUEST_ID_HEADER, "") if settings.PROXIES else ""
         request_id = received if VALID_ID.fullmatch(received) else token_hex(8)
         token = _request.set(request_id)
         try:
             response = self.get_response(request)
         finally:
             _request.reset(token)
-        response[HEADER] = request_id
+        response[REQUEST_ID_HEADER] = request_id
         return response
 
 

@@ -21,7 +21,8 @@ class Proxies:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        meta, proxies = request.META, settings.PROXIES
+        meta = request.META
+        proxies = settings.PROXIES
         schemes = entries(meta.pop(FORWARDED_PROTO, ""))
         if proxies and schemes:
             # Most proxies replace this header, so that it can have fewer entries than there are proxies.

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
+from django.core.management import call_command
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.buffers import OverflowableBuffer
@@ -23,7 +24,7 @@ from waitress.receiver import FixedStreamReceiver
 from waitress.server import TcpWSGIServer
 from waitress.utilities import RequestEntityTooLarge
 
-ROOM = 50  # connections that are accepted in one round of the loop, and closed where there are too many
+CONNECTIONS_PER_ROUND = 50  # that the loop accepts, and that it closes where there are too many
 TIMEOUT = 30  # seconds without a sign of life, for a header, and for open requests when the server stops
 LIMITS = {"threads": 8, "channel_timeout": TIMEOUT, "cleanup_interval": 5, "max_request_header_size": 2**15}
 # In bytes. What is above the overflow goes into a temporary file. An answer above the watermark holds a thread
@@ -93,11 +94,11 @@ class Server(TcpWSGIServer):
 
     def handle_accept(self) -> None:
         """Accept those who wait. If there are too many, those close of whom nothing was heard for longest."""
-        for _ in range(ROOM):
+        for _ in range(CONNECTIONS_PER_ROUND):
             super().handle_accept()
-        if len(self.active_channels) > self.adj.connection_limit - 2 * ROOM:
+        if len(self.active_channels) > self.adj.connection_limit - 2 * CONNECTIONS_PER_ROUND:
             channels = sorted(self.active_channels.values(), key=lambda each: (each.is_busy(), each.last_activity))
-            for channel in channels[:ROOM]:
+            for channel in channels[:CONNECTIONS_PER_ROUND]:
                 channel.handle_close()
 
     def maintenance(self, now: float) -> None:
@@ -126,19 +127,25 @@ def server_on(listener: socket.socket, application: Callable) -> Server:
 
 
 def main(place: str) -> None:
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # -1 for no limit
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2**14, most % 2**63), most))
+    """Serve at HOST:PORT, or on the socket that is open as fd://NUMBER, until a signal. Raises SystemExit."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # open files
+    limit = 2**14 if most == resource.RLIM_INFINITY else min(2**14, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
     host, _, port = place.rpartition(":")
     try:
         from config.wsgi import application
         from ratings.importing import uploads
 
         tempfile.tempdir = str(uploads.spool())
+        # fd://3 was parted into "fd" and "//3".
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
         if not settings.FOR_OTHERS:
             from ratings.people import mail
 
             mail.note_site(*listener.getsockname()[:2])
+        if settings.DEMO:  # here, since a command would load all pages once more
+            call_command("sign_in_link", sample=True)
+            sys.stdout.flush()
         server = server_on(listener, application)
     except Exception as error:
         raise SystemExit(f"The server cannot start: {error}") from error

@@ -33,6 +33,7 @@ IDEALIST_SECOND_FACTOR  roles that need a second factor, separated by commas (de
 IDEALIST_SESSIONS  how long sessions last: role=idle/longest, as in admin=30m/12h (default: two weeks for all)
 IDEALIST_MAIL     the mail server, as in smtp+tls://user:password@host:587 (default: none, and nothing is sent)
 IDEALIST_MAIL_FROM  the address that mail comes from; needed with a mail server
+IDEALIST_SHARED_LINKS  0 opens no frozen evaluation to people without an account, by whatever link (1)
 IDEALIST_STATIC   folder of static files (default: static/ in IDEALIST_DATA); an image contains them
 STORAGE_URL       s3://BUCKET/FOLDER?endpoint=URL&region=NAME for uploads and pictures (default: IDEALIST_DATA)
 SECRET_KEY_FORMER former keys, separated by spaces, whose links, cookies and second factors are still valid
@@ -68,10 +69,12 @@ def env_bool(name: str, default: str = "0") -> bool:
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
 
 
-def env_int(name: str, default: int) -> int:
+def env_int(name: str, default: int, *, least: int = 0) -> int:
     value = os.environ.get(name, "").strip() or str(default)
-    if not value.isdecimal():
-        raise ImproperlyConfigured(f"{name} is {value!r}; write a whole number.")
+    if not value.isdecimal() or int(value) < least:
+        raise ImproperlyConfigured(
+            f"{name} is {value!r}; write a whole number{f' from {least} on' if least else ''}."
+        )
     return int(value)
 
 
@@ -117,15 +120,17 @@ def checked_proxies(number: int, https: bool) -> int:
 def checked_hosts(text: str) -> list[tuple[str, str]]:
     """Each host name in the text with its port, or "" without one; those of this machine where it has none."""
     hosts = []
-    for name in filter(None, map(str.strip, text.split(","))):
-        domain, port = split_domain_port(name.removeprefix(".").lower())
-        # With the point before it, it stands for all names below it, too.
-        if name != "*" and (not domain or f"{domain}:{port}".rstrip(":") != name.removeprefix(".").lower()):
+    for entry in filter(None, map(str.strip, text.split(","))):
+        name = entry.removeprefix(".").lower()
+        domain, port = ("*", "") if entry == "*" else split_domain_port(name)
+        understood = f"{domain}:{port}" if port else domain
+        if not domain or name != understood:
             raise ImproperlyConfigured(
-                f"IDEALIST_HOSTS has {name!r}; write names such as ratings.example.org, without scheme and path,"
+                f"IDEALIST_HOSTS has {entry!r}; write names such as ratings.example.org, without scheme and path,"
                 " an IPv6 address as [::1], and a port that is not the usual one as ratings.example.org:8443."
             )
-        hosts.append(("." * name.startswith(".") + domain or name, port))
+        # With the point before it, it stands for all names below it, too.
+        hosts.append((f".{domain}" if entry.startswith(".") else domain, port))
     return hosts or [("localhost", ""), ("127.0.0.1", ""), ("[::1]", "")]
 
 
@@ -136,31 +141,13 @@ def checked_database(url: str) -> dict:
     except ValueError:  # an unknown scheme, or a port that is no number
         database = {}
     scheme = urlsplit(url).scheme if database else ""
-    named = database.get("NAME", "") not in ("", ":memory:") or "service" in database.get("OPTIONS", {})
-    if scheme not in ("postgres", "postgresql", "sqlite") or not named:
+    has_name = database.get("NAME", "") not in ("", ":memory:") or "service" in database.get("OPTIONS", {})
+    if scheme not in ("postgres", "postgresql", "sqlite") or not has_name:
         raise ImproperlyConfigured(
             "DATABASE_URL is not the address of a database; write postgres://USER:PASSWORD@HOST:5432/NAME, or"
             " sqlite:////PATH for a file. Write special characters of a password as in web addresses: %40 for @."
         )
     return database
-
-
-def checked_keep(number: int) -> int:
-    if not number:
-        raise ImproperlyConfigured("IDEALIST_BACKUP_KEEP is 0; write how many backups are kept, at least 1.")
-    return number
-
-
-def checked_log(name: str) -> str:
-    if name not in ("text", "json"):
-        raise ImproperlyConfigured(f"IDEALIST_LOG is {name!r}; write text or json.")
-    return name
-
-
-def checked_token(token: str) -> str:
-    if token and len(token) < 20:
-        raise ImproperlyConfigured("IDEALIST_METRICS_TOKEN is short; give at least 20 random characters, or none.")
-    return token
 
 
 def checked_file(name: str) -> Path | None:
@@ -224,7 +211,7 @@ LARGEST_LOG = env_int("IDEALIST_LARGEST_LOG", 1000) * 2**20  # bytes
 FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
 
 BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 24 if FOR_OTHERS else 0)  # hours
-BACKUP_KEEP = checked_keep(env_int("IDEALIST_BACKUP_KEEP", 7))
+BACKUP_KEEP = env_int("IDEALIST_BACKUP_KEEP", 7, least=1)
 KEEP_DAYS = env_int("IDEALIST_KEEP_DAYS", 730)
 
 # An address that is not public must be listed itself, or its network, beside the name of its host.
@@ -232,8 +219,13 @@ PULL_HOSTS = [host.strip() for host in os.environ.get("IDEALIST_PULL_HOSTS", "")
 # The keys of hosts that judges ask. No page, file, log or row of the database contains them.
 JUDGE_KEYS = checked_keys(os.environ.get("IDEALIST_JUDGE_KEYS", ""))
 
-LOG = checked_log(os.environ.get("IDEALIST_LOG") or "text")
-METRICS_TOKEN = checked_token(os.environ.get("IDEALIST_METRICS_TOKEN", ""))
+SHARED_LINKS = env_bool("IDEALIST_SHARED_LINKS", "1")
+LOG = os.environ.get("IDEALIST_LOG") or "text"
+if LOG not in ("text", "json"):
+    raise ImproperlyConfigured(f"IDEALIST_LOG is {LOG!r}; write text or json.")
+METRICS_TOKEN = os.environ.get("IDEALIST_METRICS_TOKEN", "")
+if 0 < len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("IDEALIST_METRICS_TOKEN is short; give at least 20 random characters, or none.")
 
 INSTALLED_APPS = [
     "allauth",
@@ -241,6 +233,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.mfa",
     "ratings",
+    "ratings.judges",  # language models that grade, which can be taken out
     "evaluation",
     "evaluation.deciding",  # the orders with rounds, which can be taken out
     "django.contrib.admin",
@@ -274,6 +267,7 @@ MIDDLEWARE = [
     # before the body is read, which the check for forged forms does only at the view
     "ratings.importing.body_limit.BodyLimit",
     "ratings.people.access.SignInRequired",
+    "ratings.web.language.ForReader",
     "ratings.people.pages.PagesLimited",
     "ratings.people.sign_in.required.SecondFactorRequired",
     "ratings.people.access.PagesForActs",
@@ -294,7 +288,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "ratings.desk.preferences.in_templates",
+                "ratings.web.preferences.in_templates",
             ],
             "libraries": {
                 **{name: f"ratings.web.template_tags.{name}" for name in ("figures", "forms", "grades", "paging")},
@@ -402,12 +396,22 @@ MFA_TOTP_ISSUER = "Idealist"
 MFA_TOTP_TOLERANCE = 0  # a code is valid for the 30 seconds in which the app shows it
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # The views of ratings count tries by ratings/people/throttle.py, so that nobody can lock others out.
-# allauth would count in the default cache, of which each process has its own.
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_I18N = False
+# The pages that raters meet; all others are in English. See ratings/web/language.py.
+LANGUAGES = [
+    ("en", "English"),
+    ("ar", "العربية"),
+    ("de", "Deutsch"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("ja", "日本語"),
+    ("uk", "Українська"),
+]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "config.formats"
 USE_TZ = True
 
 STATIC_URL = "static/"
@@ -416,7 +420,7 @@ STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictu
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "config.storage.AppFinder",
-    "evaluation.charts.vega.VegaBundleFinder",
+    "config.vega.VegaBundleFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -474,13 +478,13 @@ LOGGING = {
     },
     "filters": {
         "unknown hosts": {"()": "config.logs.UnknownHosts"},
-        "of absence": {"()": "config.logs.OfAbsence"},
+        "outages": {"()": "config.logs.Outages"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        "django.request": {"filters": ["of absence"]},
+        "django.request": {"filters": ["outages"]},
         "django.security.DisallowedHost": {"filters": ["unknown hosts"]},
         # All events of the audit, for programs that collect logs.
         "idealist.audit": {"level": "INFO" if LOG == "json" else "WARNING"},

@@ -114,7 +114,8 @@ def mail() -> dict:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        parts, port = urlsplit(""), None
+        parts = urlsplit("")  # no scheme, so that it is refused below
+        port = None
     if parts.scheme not in MAIL_PORTS or not parts.hostname:
         raise ImproperlyConfigured(
             "IDEALIST_MAIL is not the address of a mail server; write smtp+tls://user:password@host:587, "

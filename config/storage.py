@@ -17,6 +17,8 @@ class AppFinder(AppDirectoriesFinder):
 
 
 class Storage(CompressedManifestStaticFilesStorage):
+    """Leaves links to maps of sources as they are, since `AppFinder` leaves out the maps."""
+
     support_js_module_import_aggregation = True
     patterns = tuple(
         (names, tuple(pattern for pattern in patterns if "sourceMappingURL" not in str(pattern)))

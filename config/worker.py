@@ -16,7 +16,7 @@ from threading import Thread
 
 log = logging.getLogger(__name__)
 
-PAUSE = 5.0  # seconds before a restart
+RESTART_SECONDS = 5.0  # before a restart
 
 
 def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
@@ -30,6 +30,7 @@ def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, s
 
 
 def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run a worker, and another one whenever it ends: one for all servers that share the folder. Never returns."""
     lock = os.open(folder, os.O_RDONLY)  # the folder itself, so that no lock file is needed
     with suppress(OSError):  # without locks on this disk each server keeps a worker, which does no harm
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -45,5 +46,5 @@ def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, 
                 status: int | OSError = worker.wait()
         except OSError as error:
             status = error
-        time.sleep(PAUSE)  # a server that stops ends here
+        time.sleep(RESTART_SECONDS)  # a server that stops ends here
         log.error("The worker ended (%s), and imports stopped. Another one starts.", status)

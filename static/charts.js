@@ -82,11 +82,13 @@
     drawn.set(place, result);
   }
 
-  // One after the other, so that the first chart shows early.
-  async function drawAll() {
-    for (const place of places) await draw(place).catch((error) => console.error(error));
+  // One after the other, so that the first chart shows early. A place in a closed section has no width yet.
+  async function drawAll(wanted = places) {
+    for (const place of wanted) if (place.clientWidth) await draw(place).catch((error) => console.error(error));
   }
 
   drawAll();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+  // A toggle does not bubble.
+  document.addEventListener("toggle", ({ target }) => drawAll(places.filter((place) => target.contains(place))), true);
 })();

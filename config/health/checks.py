@@ -5,6 +5,8 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from threading import Thread
@@ -16,24 +18,27 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from ratings.database import disk
+from ratings.database import columns, disk
 from ratings.importing import jobs, signs
 from ratings.people.sign_in import second_factor
-from ratings.words import nearest
+from ratings.words import counted, first_keys, nearest
 
 from . import services
 from .services import Problem
 
-MIN_FREE = 512 * 2**20  # bytes on the disk
-LOCK_WAIT = 1.5  # seconds for which a lock may be held
-TIMEOUT = 2.4  # seconds for all checks together, so that the doctor with its start takes less than five
-NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
-READING = 1.5  # seconds for which pages of SQLite are read
+MIN_FREE_BYTES = 512 * 2**20  # on the disk
+LOCK_SECONDS = 1.5  # for which a lock may be held
+CHECKS_SECONDS = 2.4  # for all checks together, so that the doctor with its start takes less than five
+NAMES_NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
+# Names without IDEALIST_ that are less like a setting, as difflib compares them, are of other programs.
+LEAST_SIMILARITY = 0.9
+DAMAGE_SECONDS = 1.5  # for which pages of SQLite are read
+# Cures of several checks.
 RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
-MAKE_ROOM = "Make room there, or make it writable."
+MAKE_ROOM = "Make room there, or let the account of Idealist write there: see who owns it."
 PREPARE = "python3 run.py manage prepare"
 UPGRADE = "python3 run.py manage upgrade"
-# Of messages of drivers, and what cures them.
+# Part of a message of a driver → its cure.
 CURES = {
     "unsupported startup parameter": "Name PostgreSQL itself in DATABASE_URL, not a pooler such as PgBouncer.",
     "permission denied": RIGHTS,
@@ -59,26 +64,27 @@ class Outcome(NamedTuple):
 
 
 def outcomes(checks: list[Check]) -> list[Outcome]:
-    """The outcomes of the checks, in their order, within TIMEOUT seconds.
+    """The outcomes of the checks, in their order, within CHECKS_SECONDS.
 
     Each check has a thread, and all that use the database have one, with a connection of its own.
     """
     groups = [[check] for check in checks if not check.uses_database]
     groups.append([check for check in checks if check.uses_database])
-    results: dict[Check, Outcome] = {}
+    results: dict[Check, Outcome] = {}  # which the threads fill
     threads = [Thread(target=run_in_order, args=(group, results), daemon=True) for group in groups]
-    end = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + CHECKS_SECONDS
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(max(0.0, end - time.monotonic()))
-    known = dict(results)  # a copy: a late thread still adds to `results`
+        thread.join(max(0.0, deadline - time.monotonic()))
+    in_time = dict(results)  # a copy: a late thread still adds to `results`
     cure = "Start the service, or see what keeps this machine from reaching it: address, firewall, network."
-    late = [Problem(f"There is no answer within {TIMEOUT:g} s.", cure)]
-    return [known.get(check) or Outcome(check, late) for check in checks]
+    no_answer = [Problem(f"There is no answer within {CHECKS_SECONDS:g} s.", cure)]
+    return [in_time.get(check) or Outcome(check, no_answer) for check in checks]
 
 
 def run_in_order(checks: list[Check], results: dict[Check, Outcome]) -> None:
+    """Put the outcome of each check into `results`. None runs any more once the check of the database failed."""
     is_down = False
     for check in checks:
         results[check] = Outcome(check, [], ran=False) if is_down else outcome_of(check)
@@ -126,47 +132,53 @@ def rights() -> Iterator[Problem]:
     if connection.vendor != "postgresql":
         return
     tables = connection.introspection.django_table_names(only_existing=True)
-    may = " AND ".join(f"has_table_privilege(name, '{act}')" for act in ("SELECT", "INSERT", "UPDATE", "DELETE"))
+    acts = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    has_all_rights = " AND ".join(f"has_table_privilege(name, '{act}')" for act in acts)
+    query = f"SELECT name FROM unnest(%s::text[]) name WHERE NOT ({has_all_rights}) ORDER BY name"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT name FROM unnest(%s::text[]) name WHERE NOT ({may}) ORDER BY name", [tables])
-        closed = [name for (name,) in cursor.fetchall()]
-    if closed:
-        yield Problem(f"The account may not read and write {len(closed)} tables, such as {closed[0]}.", RIGHTS)
+        cursor.execute(query, [tables])
+        refused = [name for (name,) in cursor.fetchall()]
+    if refused:
+        message = f"The account may not read and write {counted(len(refused), 'table')}, such as {refused[0]}."
+        yield Problem(message, RIGHTS)
 
 
 def damage() -> Iterator[Problem]:
-    """Whether the file of SQLite is whole. What takes longer than READING counts as whole."""
+    """Whether the file of SQLite is whole. What takes longer than DAMAGE_SECONDS counts as whole."""
     if connection.vendor != "sqlite" or not Path(connection.settings_dict["NAME"]).exists():
         return
-    found: list[str] = []
-    thread = Thread(target=look_for_damage, args=[connection.settings_dict["NAME"], found], daemon=True)
+    findings: list[str] = []
+    thread = Thread(target=look_for_damage, args=[connection.settings_dict["NAME"], findings], daemon=True)
     thread.start()  # a thread, since older versions of SQLite do not let this be interrupted
-    thread.join(READING)
-    if found and found[0] != "ok":
-        yield Problem(f"The file of the database is damaged: {' '.join(found[0].split())}.", CURES["malformed"])
+    thread.join(DAMAGE_SECONDS)
+    if findings and findings[0] != "ok":
+        yield Problem(f"The file of the database is damaged: {' '.join(findings[0].split())}.", CURES["malformed"])
 
 
-def look_for_damage(path: str, found: list[str]) -> None:
-    file = sqlite3.connect(path, timeout=LOCK_WAIT)
+def look_for_damage(path: str, findings: list[str]) -> None:
+    """Add SQLite's first finding to `findings`, "ok" for a whole file; nothing if it cannot be read now."""
     try:
-        found += file.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.OperationalError:  # it is locked, or its disk is read-only: see `writing`
+        with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file:
+            findings += file.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError:  # it is locked, closed, or its disk is read-only: see `writing`
         pass
     except sqlite3.DatabaseError as error:
-        found.append(str(error))
-    finally:
-        file.close()
+        findings.append(str(error))
 
 
 def migrations() -> Iterator[Problem]:
-    """Whether the database has the migrations of this version."""
-    on_disk, applied = migrations_on_disk(), MigrationRecorder(connection).applied_migrations().keys()
+    """Whether the database has the migrations of this version, and the columns that they make."""
+    on_disk = migrations_on_disk()
+    applied = MigrationRecorder(connection).applied_migrations().keys()
     if missing := on_disk - applied:
         yield Problem(f"The database lacks {len(missing)} migrations, such as {'.'.join(min(missing))}.", UPGRADE)
     apps = {app for app, _ in on_disk}
-    if newer := {name for name in applied - on_disk if name[0] in apps}:
+    if newer := {(app, name) for app, name in applied - on_disk if app in apps}:
         message = f"The database is of another version, which has {'.'.join(min(newer))}."
         yield Problem(message, "Start that version, or restore a backup that this version made.")
+    if not (missing or newer) and (differing := columns.differing()):
+        message = f"The database is of another state of this version: {first_keys(differing)} differ."
+        yield Problem(message, columns.CURE)
 
 
 @cache
@@ -175,21 +187,22 @@ def migrations_on_disk() -> set[tuple[str, str]]:
 
 
 def writing() -> Iterator[Problem]:
-    """Whether no lock keeps SQLite from being written to."""
+    """Whether no lock, and no mode of its file, keeps SQLite from being written to."""
     if connection.vendor != "sqlite":
         return
     # A connection of its own: that of Django would wait for writers of this process, too.
-    probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=LOCK_WAIT, isolation_level=None)
+    probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=LOCK_SECONDS, isolation_level=None)
     try:
         probe.execute("BEGIN IMMEDIATE")
+        probe.execute("DELETE FROM django_migrations WHERE 0")  # BEGIN alone also succeeds on a read-only file
         probe.execute("ROLLBACK")
     except sqlite3.OperationalError as error:
-        django_error = DatabaseError()
+        django_error = DatabaseError()  # `disk.trouble` looks at the cause of Django's errors
         django_error.__cause__ = error
         if trouble := disk.trouble(django_error):
             yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
-            message = f"An import or another program holds the lock of SQLite for more than {LOCK_WAIT:g} s."
+            message = f"An import or another program holds the lock of SQLite for more than {LOCK_SECONDS:g} s."
             cure = "Wait for the import, or close programs that have the file open, such as sqlite3 or a copy."
             yield Problem(message, cure)
     finally:
@@ -208,8 +221,9 @@ def tls() -> Iterator[Problem]:
 
 def setting_names() -> Iterator[Problem]:
     """Whether each setting in the environment has a name that Idealist knows."""
-    unknown = {name for name in os.environ if name.startswith("IDEALIST_")} - {*settings.NAMES, *NOT_OF_OPERATORS}
-    for name in sorted(unknown):
+    for name in sorted(os.environ.keys() - {*settings.NAMES, *NAMES_NOT_OF_OPERATORS}):
+        if not (name.startswith("IDEALIST_") or get_close_matches(name, settings.NAMES, cutoff=LEAST_SIMILARITY)):
+            continue
         near = nearest(name, settings.NAMES) or "see the table in docs/operating.md."
         yield Problem(f"{name} is set, and is no setting.", f"Correct or remove it: {near}")
 
@@ -218,7 +232,7 @@ def worker() -> Iterator[Problem]:
     """Whether a worker runs, by its heartbeat."""
     if not signs.has_worker():
         message = "No worker has run for half a minute: imports wait, and no round is drawn."
-        yield Problem(message, f"Start one: {jobs.START}")
+        yield Problem(message, f"Start one: {jobs.START_COMMAND}")
 
 
 def storage() -> Iterator[Problem]:
@@ -236,7 +250,7 @@ def storage() -> Iterator[Problem]:
 def free_space() -> Iterator[Problem]:
     """Whether the disk has enough free space."""
     free = shutil.disk_usage(settings.DATA_DIR).free
-    if free < MIN_FREE:
+    if free < MIN_FREE_BYTES:
         message = f"The disk of {settings.DATA_DIR} has {free // 2**20} MB left."
         yield Problem(message, "Make room there: imports need twice the size of what is sent.")
 
@@ -254,6 +268,7 @@ def second_factors() -> Iterator[Problem]:
         yield Problem(message, "Name that key in SECRET_KEY_FORMER, or remove_second_factor of each person.")
 
 
+# Heartbeats of the worker are in the cache, which may be a table of the database.
 CHECKS = [
     Check("settings", setting_names, uses_database=False),
     Check("database", database, in_readyz=True, blocks_pages=True),

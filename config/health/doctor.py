@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
+    """Print what is checked and the outcome of each check, and return the exit code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ["IDEALIST_SHORT_WAITS"] = "1"
     try:
@@ -28,16 +29,18 @@ def main() -> int:
 
 
 def head() -> str:
-    """What is looked at: version, commit, database and data folder. Never the password of the database."""
+    """A line that names version, commit, database and data folder, without the password of the database."""
     from django.conf import settings
 
     database = settings.DATABASES["default"]
-    place = "@".join(filter(None, (database["NAME"] or "of a service", database.get("HOST"))))
-    ask = ["git", "-C", str(settings.BASE_DIR), "rev-parse", "--short", "HEAD"]
-    commit = ""
+    place = database["NAME"] or "of a service"
+    if host := database.get("HOST"):
+        place += f"@{host}"
+    version = f"Idealist {settings.VERSION}"
+    command = ["git", "-C", str(settings.BASE_DIR), "rev-parse", "--short", "HEAD"]
     with suppress(FileNotFoundError):
-        commit = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.strip()
-    version = f"Idealist {settings.VERSION}{commit and f' ({commit})'}"
+        if commit := subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip():
+            version += f" ({commit})"
     return f"{version}, database {place}, data folder {settings.DATA_DIR}"
 
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from secrets import compare_digest
 from threading import Lock
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -17,7 +16,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from . import metrics
 from .checks import CHECKS, Outcome, outcomes
 
-MAX_AGE = 2.0  # seconds for which results are reused, so that frequent probes cost nothing
+MAX_AGE_SECONDS = 2.0  # for which results are reused, so that frequent probes cost nothing
 
 
 class Health:
@@ -46,13 +45,13 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """200, or 503 where pages cannot be served: the state of each check and, for those who may, its problems."""
     results = readiness.current()
-    body: dict[str, Any] = {"ready": not any(result.problems and result.check.blocks_pages for result in results)}
-    body["checks"] = {result.check.name: state_text(result) for result in results}
+    ready = not any(result.problems and result.check.blocks_pages for result in results)
+    body = {"ready": ready, "checks": {result.check.name: state_text(result) for result in results}}
     if may_see(request):
         body["problems"] = [
-            {"check": result.check.name, **p._asdict()} for result in results for p in result.problems
+            {"check": result.check.name, **problem._asdict()} for result in results for problem in result.problems
         ]
-    return JsonResponse(body, status=200 if body["ready"] else 503)
+    return JsonResponse(body, status=200 if ready else 503)
 
 
 def state_text(outcome: Outcome) -> str:
@@ -60,15 +59,16 @@ def state_text(outcome: Outcome) -> str:
 
 
 class Readiness:
-    """The outcomes of the checks of /readyz, at most MAX_AGE seconds old. One thread runs them; others wait."""
+    """The outcomes of the checks of /readyz, at most MAX_AGE_SECONDS old. One thread runs them; others wait."""
 
     def __init__(self) -> None:
-        self.lock, self.checked_at = Lock(), -MAX_AGE
+        self.lock = Lock()
+        self.checked_at = -MAX_AGE_SECONDS  # by time.monotonic
         self.outcomes: list[Outcome] = []
 
     def current(self) -> list[Outcome]:
         with self.lock:
-            if time.monotonic() - self.checked_at >= MAX_AGE:
+            if time.monotonic() - self.checked_at >= MAX_AGE_SECONDS:
                 self.outcomes = outcomes([check for check in CHECKS if check.in_readyz])
                 self.checked_at = time.monotonic()
             return self.outcomes

@@ -14,6 +14,8 @@ from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from evaluation.models import Night, Watch
+from evaluation.watching import lookup, trend
 from ratings.desk import happenings
 from ratings.importing import signs
 from ratings.models import Assignment, Collection, Job
@@ -71,18 +73,19 @@ class DatabaseCollector:
                 cursor.execute("SELECT 1")
             seconds = time.perf_counter() - started
             # All are read before the first is yielded, since the database may fail at any of them.
-            of_database = [
+            database_metrics = [
                 *job_metrics(),
                 queue_metric(),
                 gauge("database_seconds", "One small query.", seconds),
                 *worker_metrics(),
+                *watch_metrics(),
             ]
         except DatabaseError:
             connection.close()  # so that the next query opens a new one
             yield gauge("database_up", "1 where the database answers.", 0)
         else:
             yield gauge("database_up", "1 where the database answers.", 1)
-            yield from of_database
+            yield from database_metrics
         yield backup_metric()
 
 
@@ -131,11 +134,34 @@ def queue_metric() -> Metric:
         .annotate(open=Count("pk", filter=Q(state="open")), leased=Count("pk", filter=Q(state="leased")))
     )
     counts_by_collection = {pk: counts for pk, *counts in waiting}
-    depth = GaugeMetricFamily("idealist_queue", "Ratings that are wanted.", labels=["collection", "state"])
+    metric = GaugeMetricFamily("idealist_queue", "Ratings that are wanted.", labels=["collection", "state"])
     for pk in Collection.objects.order_by("pk").values_list("pk", flat=True):
-        for state, number in zip(("open", "leased"), counts_by_collection.get(pk, (0, 0)), strict=True):
-            depth.add_metric([str(pk), state], number)
-    return depth
+        open_number, leased_number = counts_by_collection.get(pk, (0, 0))
+        metric.add_metric([str(pk), "open"], open_number)
+        metric.add_metric([str(pk), "leased"], leased_number)
+    return metric
+
+
+def watch_metrics() -> Iterator[Metric]:
+    """Yields four metrics of each watch: mean and time of its last night, whether that is a gap, and open alarms.
+
+    The labels are ids: names can be secret.
+    """
+    labels = ["collection", "watch"]
+    means = GaugeMetricFamily("idealist_watch_mean", "Mean of the last night that was told.", labels=labels)
+    nights = GaugeMetricFamily("idealist_watch_night_seconds", "When that was, since 1970.", labels=labels)
+    gaps = GaugeMetricFamily("idealist_watch_gap", "1 where the last night is a gap.", labels=labels)
+    alarms = GaugeMetricFamily("idealist_watch_alarms", "Baselines than which it is worse.", labels=labels)
+    for watch in Watch.objects.filter(collection__slug__isnull=False).order_by("pk"):
+        label_values = [str(watch.collection_id), str(watch.pk)]
+        alarms.add_metric(label_values, len(watch.open_alarms()))
+        states = watch.nights.filter(state__in=trend.ENDED).order_by("-due_at").values_list("state", flat=True)
+        gaps.add_metric(label_values, float(states.first() == Night.State.GAP))
+        if night := lookup.last_night(watch):
+            nights.add_metric(label_values, night.due_at.timestamp())
+            if night.means["mean"] is not None:
+                means.add_metric(label_values, night.means["mean"])
+    yield from (means, nights, gaps, alarms)
 
 
 registry.register(DatabaseCollector())

@@ -9,21 +9,21 @@ from django.core.files.storage import storages
 from django.core.mail import get_connection
 
 from ratings.copies import schedule
-from ratings.people.mail import FAILED
+from ratings.people.mail import MAIL_ERRORS
 
-BUCKET = "config.machines.bucket.Bucket"
+BUCKET_BACKEND = "config.machines.bucket.Bucket"
 CACHE_IN_DATABASE = settings.CACHES["default"]["BACKEND"].endswith(".Table")
-MAKE_TABLE = "Make its table: python3 run.py manage prepare"
+TABLE_CURE = "Make its table: python3 run.py manage prepare"
 
 
 class Problem(NamedTuple):
-    wrong: str
-    cure: str
+    wrong: str  # a sentence that says what is wrong
+    cure: str  # what the operator does about it
 
 
 def store() -> Iterator[Problem]:
     """Whether the store of files, where it is a bucket, answers."""
-    if settings.STORAGES["uploads"]["BACKEND"] != BUCKET:
+    if settings.STORAGES["uploads"]["BACKEND"] != BUCKET_BACKEND:
         return
     try:
         storages["uploads"].check_bucket()
@@ -40,7 +40,7 @@ def shared_cache() -> Iterator[Problem]:
         cache.get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
         message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(message, MAKE_TABLE if CACHE_IN_DATABASE else "See the log of the server.")
+        yield Problem(message, TABLE_CURE if CACHE_IN_DATABASE else "See the log of the server.")
 
 
 def mail() -> Iterator[Problem]:
@@ -51,7 +51,7 @@ def mail() -> Iterator[Problem]:
     try:
         server.open()
         server.close()
-    except FAILED as error:
+    except MAIL_ERRORS as error:
         yield Problem(f"The mail server refuses the connection: {error}", "Start it, or correct IDEALIST_MAIL.")
 
 
@@ -60,5 +60,12 @@ def backups() -> Iterator[Problem]:
     if settings.FOR_OTHERS and not settings.BACKUP_EVERY:
         cure = "Set IDEALIST_BACKUP_EVERY=24, and IDEALIST_BACKUPS to a folder on another disk."
         yield Problem("Others are served, and nobody makes backups.", cure)
-    if problem := schedule.overdue_problem():
+    try:
+        problem = schedule.overdue_problem()
+    except OSError as error:
+        yield Problem(
+            f"The backups cannot be read: {error}", "Correct IDEALIST_BACKUPS, or open it to this account."
+        )
+        return
+    if problem:
         yield Problem(problem, "Read that log, make room in IDEALIST_BACKUPS, and see that a worker runs.")

@@ -15,25 +15,28 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-FOLDER = settings.BASE_DIR / "docs"
-PICTURES = "pictures"  # the folder in docs/, and the prefix of its static files
+DOCS_FOLDER = settings.BASE_DIR / "docs"
+PICTURES_FOLDER = "pictures"  # the folder in docs/, and the prefix of its static files
 # In the order in which the help lists them.
-NAMES: tuple[str, ...] = (
+DOCUMENT_NAMES: tuple[str, ...] = (
     "first-steps",
     "raters",
     "analysts",
     "admins",
     "judges",
     "log",
+    "engines",
     "files",
     "measures",
     "statistics",
     "gate",
+    "watch",
+    "notices",
     "api",
     "operating",
     "asvs",
 )
-NAMES += ("architecture", "contributing", "glossary")
+DOCUMENT_NAMES += ("architecture", "contributing", "glossary")
 PUNCTUATION = re.compile(r"[^\w\- ]")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 
@@ -76,7 +79,7 @@ def _add_heading_ids(state: StateCore) -> None:
         if token.type == "heading_open":
             heading = state.tokens[position + 1]
             name = PUNCTUATION.sub("", text_of(heading).lower()).replace(" ", "-")
-            counts[name] = counts.get(name, -1) + 1
+            counts[name] = counts.get(name, -1) + 1  # how many headings before this one have the name
             token.attrSet("id", f"{name}-{counts[name]}" if counts[name] else name)
             if token.tag != "h1":
                 heading.meta["anchor"] = token.attrGet("id")
@@ -88,18 +91,19 @@ def _rewrite_links(state: StateCore) -> None:
     A link to a file that is no document is replaced by its text.
     """
     for inline in state.tokens:
-        is_page = True
-        for token in inline.children or ():
+        if not inline.children:
+            continue
+        address = ""  # of the link that is open
+        for token in inline.children:
             if token.type == "link_open":
                 address = address_of(str(token.attrGet("href")))
                 token.attrSet("href", address)
-                is_page = bool(address)
-            if token.type.startswith("link_"):
-                token.hidden = not is_page
+            if token.type.startswith("link_"):  # its beginning and its end
+                token.hidden = not address
             if token.type == "image":
                 token.attrSet("src", static(str(token.attrGet("src"))))
                 token.attrSet("loading", "lazy")
-        inline.children = [token for token in inline.children or () if not token.hidden] or inline.children
+        inline.children = [token for token in inline.children if not token.hidden]
 
 
 def address_of(link: str) -> str:
@@ -108,7 +112,7 @@ def address_of(link: str) -> str:
     if not file or "://" in file:
         return link
     path = PurePosixPath(file)
-    if path.suffix != ".md" or path.stem not in NAMES or path.name != file:
+    if path.suffix != ".md" or path.stem not in DOCUMENT_NAMES or path.name != file:
         return ""
     return reverse("help_page", args=[path.stem]) + separator + anchor
 
@@ -118,7 +122,8 @@ class Renderer:
 
     @staticmethod
     def heading_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
-        inline, close = tokens[position - 1], f"</{tokens[position].tag}>\n"
+        inline = tokens[position - 1]
+        close = f"</{tokens[position].tag}>\n"
         if "anchor" not in inline.meta:
             return close
         label = escape(f"Link to this part: {text_of(inline)}")
@@ -158,22 +163,22 @@ def text_of(inline: Token) -> str:
 
 @cache
 def document(name: str) -> HelpDocument:
-    """The document of this name, one of NAMES. It is cached, since files of docs/ change only with the program."""
-    tokens = tokens_of((FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    """The document of this name in DOCUMENT_NAMES. It is cached: files of docs/ change only with the program."""
+    tokens = tokens_of((DOCS_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
     sections = tuple(sections_of(tokens))
     html = _markdown.renderer.render(tokens, _markdown.options, {})
     return HelpDocument(name, mark_safe(html), sections)  # safe, since Markdown with HTML in it is escaped
 
 
 def documents() -> list[HelpDocument]:
-    return [document(name) for name in NAMES]
+    return [document(name) for name in DOCUMENT_NAMES]
 
 
 def sections_of(tokens: Sequence[Token]) -> Iterator[Section]:
     """Yields a section for each heading. Text before the first heading belongs to none."""
     starts = [position for position, token in enumerate(tokens) if token.type == "heading_open"]
     for start, end in zip(starts, [*starts[1:], len(tokens)], strict=True):
-        opening, title = tokens[start : start + 2]
+        opening, title = tokens[start : start + 2]  # the third token closes the heading
         sentences = tuple(sentences_of(tokens[start + 3 : end]))
         yield Section(str(opening.attrGet("id")), int(opening.tag[1]), text_of(title), sentences)
 

@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 
 from .documents import HelpDocument, Section
 
-MAX_TERMS = 12  # a limit, since the search is public and looks for each word in every sentence
-SHORTEST = 2  # letters of a word: nearly every sentence has words that begin with a given letter
+MAX_TERMS = 12  # words of a search, since the search is public and looks for each word in every sentence
+SHORTEST_WORD = 2  # letters of a word: nearly every sentence has words that begin with a given letter
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Hit:
 
 
 def search(text: str, documents: Iterable[HelpDocument]) -> list[Hit]:
-    """The sections that contain the most words of `text`, best first."""
-    words = dict.fromkeys(word for word in text.lower().split() if len(word) >= SHORTEST)
+    """The sections that contain the most words of `text`, best first; none if no section contains any."""
+    words = dict.fromkeys(word for word in text.lower().split() if len(word) >= SHORTEST_WORD)
     terms = [prefix_pattern(word) for word in list(words)[:MAX_TERMS]]
-    hits = [hit_of(each, section, terms) for each in documents for section in each.sections]
+    hits = [hit_of(document, section, terms) for document in documents for section in document.sections]
     most = max((hit.words for hit in hits), default=0)
     return sorted((hit for hit in hits if hit.words == most > 0), key=lambda hit: -hit.rank)
 
@@ -55,7 +55,7 @@ def highlighted(sentence: str, terms: list[re.Pattern]) -> SafeString:
     """The sentence as HTML, with the matches in <mark>."""
     if not terms:
         return format_html("{}", sentence)
-    parts = re.split("(" + "|".join(term.pattern for term in terms) + ")", sentence, flags=re.IGNORECASE)
-    pairs = zip(parts[::2], [*parts[1::2], ""], strict=True)
-    pieces = ((text, format_html("<mark>{}</mark>", hit) if hit else "") for text, hit in pairs)
-    return format_html_join("", "{}{}", pieces)
+    any_term = "|".join(term.pattern for term in terms)
+    parts = re.split(f"({any_term})", sentence, flags=re.IGNORECASE)  # by turns: text between matches, and a match
+    pieces = [format_html("<mark>{}</mark>" if place % 2 else "{}", part) for place, part in enumerate(parts)]
+    return format_html_join("", "{}", ((piece,) for piece in pieces))

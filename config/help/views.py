@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from ratings.people import throttle
 from ratings.web.pages import too_many
 
-from .documents import NAMES, document, documents
+from .documents import DOCUMENT_NAMES, document, documents
 from .search import Hit, search
 
 TOO_MANY = "Too many searches in a minute. Wait a minute, or look in the documents below."
@@ -25,7 +25,7 @@ def help_home(request: HttpRequest) -> HttpResponse:
         if words:
             throttle.count_search(request)
     except throttle.TooMany:
-        return too_many(request, TOO_MANY, throttle.WINDOW)
+        return too_many(request, TOO_MANY, throttle.MINUTE)
     return render(request, "help.html", {"words": words, "hits": found(words), "documents": documents()})
 
 
@@ -38,6 +38,6 @@ def found(words: str) -> list[Hit]:
 @login_not_required
 @require_safe
 def help_page(request: HttpRequest, name: str) -> HttpResponse:
-    if name not in NAMES:
+    if name not in DOCUMENT_NAMES:
         raise Http404("There is no such document.")
     return render(request, "help_page.html", {"document": document(name), "documents": documents()})

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-FOLDERS = ("uploads", "pictures")
+STORES = ("uploads", "pictures")
 QUERY_PARAMETERS = {"endpoint": "endpoint_url", "region": "region_name"}
 CURE = (
     "Write s3://BUCKET or s3://BUCKET/FOLDER, and where needed ?endpoint=URL&region=NAME behind it. The keys stand"
@@ -16,7 +16,7 @@ CURE = (
 def files(url: str, data: Path) -> dict[str, dict]:
     """The storages of uploads and pictures: in the data folder, or in a bucket where there is a `url`."""
     if url:
-        return {name: in_bucket("STORAGE_URL", url, name) for name in FOLDERS}
+        return {name: in_bucket("STORAGE_URL", url, name) for name in STORES}
     return {
         "uploads": {"BACKEND": "ratings.importing.folder.Folder", "OPTIONS": {"name": "uploads"}},
         "pictures": in_folder(data / "pictures"),
@@ -35,7 +35,9 @@ def in_folder(folder: Path | str) -> dict:
 
 
 def in_bucket(setting: str, url: str, folder: str = "") -> dict:
-    place, query = urlsplit(url), parse_qs(urlsplit(url).query)
+    """The storage of a folder of the bucket at the URL. Raises ImproperlyConfigured, which names the setting."""
+    place = urlsplit(url)
+    query = parse_qs(place.query)
     # The message does not repeat the URL, which may contain a password in the wrong place.
     if place.scheme != "s3" or not place.netloc or "@" in place.netloc or query.keys() - QUERY_PARAMETERS.keys():
         raise ImproperlyConfigured(f"{setting} names no bucket. {CURE}")

@@ -19,17 +19,17 @@ from storages.backends.s3 import S3Storage
 
 from ratings.importing.folder import Entry
 
-READ_AHEAD = 2**18  # bytes
+READ_AHEAD_BYTES = 2**18
 # botocore tries again by itself. It is the only one here that does.
-OF_PAGES = {"connect_timeout": 2, "read_timeout": 2, "retries": {"total_max_attempts": 1}}
-OF_WORKERS = {"connect_timeout": 4, "read_timeout": 30, "retries": {"mode": "standard", "total_max_attempts": 3}}
+PAGE_WAITS = {"connect_timeout": 2, "read_timeout": 2, "retries": {"total_max_attempts": 1}}
+WORKER_WAITS = {"connect_timeout": 4, "read_timeout": 30, "retries": {"mode": "standard", "total_max_attempts": 3}}
 
 # A silent store must not hold all eight threads of a process that serves pages. A browser asks for six pictures at
-# once, which a store sends in some hundredths of a second. So those beyond AT_ONCE wait a little for their turn.
-AT_ONCE = 4
-TURN = 0.25  # seconds
-SILENCE = 5  # seconds for which nobody asks a store that did not answer in time
-_turns = Semaphore(AT_ONCE)
+# once, which a store sends in some hundredths of a second. So those beyond REQUESTS_AT_ONCE wait a little.
+REQUESTS_AT_ONCE = 4
+TURN_SECONDS = 0.25
+SILENCE_SECONDS = 5  # for which nobody asks a store that did not answer in time
+_turns = Semaphore(REQUESTS_AT_ONCE)
 _silent_until = 0.0
 
 
@@ -49,13 +49,17 @@ def errors_of_files() -> Iterator[None]:
 
 @contextmanager
 def asking() -> Iterator[None]:
-    """Within `errors_of_files`. In a process that serves pages, raises ConnectionError if too many wait."""
+    """A request to the store. Raises FileNotFoundError, and ConnectionError where the store does not answer.
+
+    A process that serves pages does not wait for a slow store: it raises ConnectionError at once where
+    REQUESTS_AT_ONCE requests are under way, or the store did not answer in the last SILENCE_SECONDS.
+    """
     global _silent_until
     if not settings.SHORT_WAITS:
         with errors_of_files():
             yield
         return
-    if not _turns.acquire(timeout=TURN):
+    if not _turns.acquire(timeout=TURN_SECONDS):
         raise ConnectionError("The store of files is slow, and others wait for it.")
     try:
         if time.monotonic() < _silent_until:
@@ -64,7 +68,7 @@ def asking() -> Iterator[None]:
             yield
     except ConnectionError as error:
         if isinstance(error.__cause__, (ConnectTimeoutError, ReadTimeoutError)):
-            _silent_until = time.monotonic() + SILENCE
+            _silent_until = time.monotonic() + SILENCE_SECONDS
         raise
     finally:
         _turns.release()
@@ -88,7 +92,7 @@ class Bucket(S3Storage):
         style = "path" if options.get("endpoint_url") else "auto"
         # Many compatible stores refuse checksums that a call does not require.
         sums = dict.fromkeys(("request_checksum_calculation", "response_checksum_validation"), "when_required")
-        limits = OF_PAGES if settings.SHORT_WAITS else OF_WORKERS
+        limits = PAGE_WAITS if settings.SHORT_WAITS else WORKER_WAITS
         config = Config(signature_version="s3v4", s3={"addressing_style": style}, **sums, **limits)
         super().__init__(client_config=config, file_overwrite=True, default_acl=None, **options)
 
@@ -102,7 +106,7 @@ class Bucket(S3Storage):
         copy = tempfile.TemporaryFile()  # noqa: SIM115, the caller closes it
         try:
             with self.stream(name) as stream:
-                shutil.copyfileobj(stream, copy, READ_AHEAD)
+                shutil.copyfileobj(stream, copy, READ_AHEAD_BYTES)
         except BaseException:
             copy.close()
             raise
@@ -112,7 +116,7 @@ class Bucket(S3Storage):
     def stream(self, name: str) -> BinaryIO:
         """A stream of the content that can be read once. What is not read is not fetched."""
         with asking():
-            return io.BufferedReader(Body(self._object(name).get()["Body"]), READ_AHEAD)
+            return io.BufferedReader(Body(self._object(name).get()["Body"]), READ_AHEAD_BYTES)
 
     def entries(self) -> Iterator[Entry]:
         """Yields the entries of the folder."""

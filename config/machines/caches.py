@@ -14,7 +14,7 @@ class Files(FileBasedCache):
 
     def add(self, key, value, timeout=DEFAULT_TIMEOUT, version=None) -> bool:
         """Whether there was no such key, and there is now. Django's would let two who ask at once both have it."""
-        if self.has_key(key, version):  # which deletes an expired one
+        if self.has_key(key, version):  # this also deletes an expired one
             return False
         self._createdir()
         self._cull()
@@ -37,6 +37,6 @@ class Table(DatabaseCache):
         """Whether there was no such key, and there is now. Raises DatabaseError, which Django's hides."""
         added = super().add(key, value, timeout, version)
         if not added and self.get(key, version=version) is None:  # it was deleted just now, or cannot be written
-            with connection.cursor() as cursor:
+            with connection.cursor() as cursor:  # deletes nothing, and raises what kept Django from writing
                 cursor.execute(f"DELETE FROM {self._table} WHERE cache_key = ''")
         return added

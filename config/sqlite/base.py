@@ -24,7 +24,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return _write_locks[str(self.settings_dict["NAME"])]
 
     def _start_transaction_under_autocommit(self) -> None:
-        write_lock, patience, began = self.write_lock, self.settings_dict["OPTIONS"].get("timeout", 5), monotonic()
+        """Take the lock, and begin. Both together wait no longer than the `timeout` of the database."""
+        write_lock = self.write_lock
+        patience = self.settings_dict["OPTIONS"].get("timeout", 5)
+        began = monotonic()
         if not write_lock.acquire(timeout=patience):
             raise OperationalError("database is locked")
         self._held_lock = write_lock
@@ -62,6 +65,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._release()
 
     def _release(self) -> None:
-        write_lock, self._held_lock = self._held_lock, None
+        write_lock = self._held_lock
+        self._held_lock = None
         if write_lock:
             write_lock.release()

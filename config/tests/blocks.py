@@ -20,9 +20,9 @@ from unittest.mock import patch
 from django.core.management import CommandError, call_command
 from markdown_it import MarkdownIt
 
-from config.help.documents import FOLDER
+from config.help.documents import DOCS_FOLDER
 
-README = FOLDER.parent / "README.md"
+README = DOCS_FOLDER.parent / "README.md"
 MANAGE = ["python3", "run.py", "manage"]
 # Why a block is only read. "server": it starts what serves or measures. "outside": it needs a file, a server or a
 # setting from elsewhere. "map" and "formula" are drawings in letters.
@@ -57,7 +57,7 @@ def blocks_of(path: Path) -> Iterator[Block]:
 
 
 def documents() -> list[Path]:
-    return [README, *sorted(FOLDER.glob("*.md"))]
+    return [README, *sorted(DOCS_FOLDER.glob("*.md"))]
 
 
 def commands(text: str) -> list[str]:

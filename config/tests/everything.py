@@ -20,12 +20,16 @@ def everything() -> None:
 
     from evaluation import frozen
     from evaluation.measures import parse_measure
+    from evaluation.models import FrozenLink
     from evaluation.scores import Asked
+    from evaluation.watching.tests.cast import make_night, make_watch
     from ratings.collection import sample
     from ratings.importing import uploads
     from ratings.importing.pictures import store
     from ratings.models import (
+        AccountLanguage,
         Adjudication,
+        AllowedHost,
         Anchor,
         ApiToken,
         Assignment,
@@ -33,8 +37,11 @@ def everything() -> None:
         Check,
         Collection,
         Deletion,
+        Delivery,
         Document,
         Drawn,
+        Engine,
+        EngineAnswer,
         FormerText,
         Grade,
         Invitation,
@@ -46,6 +53,7 @@ def everything() -> None:
         JudgeVersion,
         LostLease,
         MachineGrade,
+        Notice,
         Pair,
         Picture,
         Presentation,
@@ -54,6 +62,7 @@ def everything() -> None:
         Rater,
         RatingEvent,
         Receipt,
+        Receiver,
         Round,
         Sample,
         SampledPair,
@@ -70,19 +79,22 @@ def everything() -> None:
     anna.groups.add(group)
     anna.user_permissions.add(permission)
     SuperuserByGroup.objects.create(user=anna)
+    AccountLanguage.objects.create(user=anna, code="uk")
     Authenticator.objects.create(user=anna, type="totp", data={"secret": HARD}, created_at=AT)
     known = SocialAccount.objects.create(user=anna, provider="oidc", uid="4" * 64, extra_data={"sub": HARD})
     # Tables of allauth that nothing here writes into.
     SocialToken.objects.create(account=known, token="t", app=SocialApp.objects.create(provider="oidc", name="o"))
     address = EmailAddress.objects.create(user=anna, email="anna@example.org", verified=True)
     EmailConfirmation.objects.create(email_address=address, key="5" * 64)
+    AllowedHost.objects.create(host="images.example.org", purpose="pictures", allowed_by=anna)
     kind = ContentType.objects.get_for_model(Collection)
     LogEntry.objects.create(user=anna, content_type=kind, object_id="1", object_repr=HARD, action_flag=2)
-    gone = Collection.objects.create(name="Gone", gold_share=Decimal("0.25"), aim={"z": [1, None], "a": 1.5})
+    facts = {"gold_share": Decimal("0.25"), "aim": {"z": [1, None], "a": 1.5}, "default_options": {"rule": HARD}}
+    gone = Collection.objects.create(name="Gone", **facts)
     Deletion.objects.create(collection=gone, slug="gone", by=anna, deleted_at=AT, remove_at=AT + timedelta(days=7))
     tenth = Grade.objects.create(collection=gone, value=Decimal("-0.123456789"))
     query = Query.objects.create(collection=gone, key="q", text=HARD, tags=["b", "a"], weight=0.1 + 0.2)
-    rater = Rater.objects.create(collection=gone, user=anna, name="anna", weight=Decimal("0.125"))
+    rater = Rater.objects.create(collection=gone, user=anna, name="anna", weight=Decimal("0.125"), left_out_at=AT)
     rater.queries.add(query)
     facts = {"number": 2**53 + 1, "text": HARD, "small": 1e-300}
     document = Document.objects.create(collection=gone, key="d", title="", body=HARD, fields=facts)
@@ -152,13 +164,20 @@ def everything() -> None:
     Presentation.objects.create(collection=hills, version=1, content={"document": [], "query": []})
     waiting = uploads.keep(_sent("queries.tsv", b"q9\tnew\n"))
     job = Job.objects.create(collection=gone, kind="queries", files=[waiting], beat_at=AT, state="queued")
+    Engine.objects.create(collection=gone, name=HARD, dialect="solr", address=HARD, more_at=[HARD])
+    EngineAnswer.objects.create(job=job, query=query, hits=HARD.encode())
+    noted = Notice.objects.create(collection=gone, kind="test", key=HARD, text=HARD, path="/", at=AT)
+    told = Receiver.objects.create(collection=gone, address=HARD, kinds=["test"], created_at=AT)
+    Delivery.objects.create(receiver=told, notice=noted, answer=HARD, next_at=AT)
     FormerText.objects.create(job=job, document=document, title=HARD, body="", url="", fields={})
     webp = io.BytesIO()
     Image.new("RGB", (8, 8), "teal").save(webp, "WEBP")
     digest = store.keep(webp.getvalue())
     shown = {"state": "ready", "small": digest, "large": digest, "width": 8, "height": 8}
     Picture.objects.create(collection=hills, digest="3" * 64, source="data:", **shown)
-    frozen.freeze(hills, "Spring", Asked(parse_measure("nDCG@10")), (), "", anna, False)
+    spring, _ = frozen.freeze(hills, "Spring", Asked(parse_measure("nDCG@10")), by=anna)
+    FrozenLink.objects.create(frozen=spring, created_at=AT)
+    make_night(make_watch(hills, HARD, created_at=AT), due_at=AT, problem=HARD)
 
 
 def _sent(name: str, content: bytes):

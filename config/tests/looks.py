@@ -30,10 +30,17 @@ def examine(page: Page, what: str) -> None:
 
 
 def drawn(page: Page) -> None:
-    """Wait until every chart is there."""
+    """Open all sections, whose charts are drawn then, and wait until every chart is there."""
+    open_sections(page)
     charts = page.locator(".chart")
     for place in range(charts.count()):
         expect(charts.nth(place).locator("svg").first).to_be_visible()
+
+
+def open_sections(page: Page) -> None:
+    # From the last on: those before it keep their places among the closed ones.
+    for section in page.locator(".folds > details:not([open]) > summary").all()[::-1]:
+        section.click()
 
 
 def wide(page: Page) -> int:

@@ -21,7 +21,7 @@ from config.tests import programs
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 SAMPLE = "/collections/trail-advice"
-SAMPLES = ROOT / "ratings" / "set_up" / "samples"
+SAMPLES = ROOT / "ratings" / "importing" / "samples"
 SHOP = (
     ("create_collection", "shop", "--name", "Shop", "--grades", "0:Irrelevant,1:Related,2:Good,3:Perfect"),
     ("import_queries", "shop", SAMPLES / "queries.csv"),
@@ -41,6 +41,7 @@ jobs.fetch_pictures(shop, None)
 (_, key), = members.invite(shop, ["mira"], role="rater", days=14, by=None)
 print(f"/join/{key}/")
 """
+PHONE = {"viewport": {"width": 390, "height": 720}}
 LARGEST = 150_000  # bytes
 QUALITY = 0.8
 ENCODED = """async ([png, quality]) => {
@@ -86,7 +87,7 @@ def product(browser: Browser, address: str, invitation: str) -> Page:
     """The desk of an invited rater, with a product and its picture."""
     page = browser.new_page(viewport={"width": 1120, "height": 700}, base_url=address)
     page.goto(invitation)
-    page.get_by_label("Name").first.fill("mira")
+    page.get_by_label("Username").first.fill("mira")
     page.get_by_label("Password").first.fill("a pass phrase of mira")
     page.get_by_role("button", name="Join").first.click()
     page.wait_for_load_state()
@@ -121,6 +122,7 @@ def overview(page: Page) -> None:
 def query(page: Page) -> None:
     page.goto(f"{SAMPLE}/queries/")
     page.get_by_role("link", name="remove tick").first.click()
+    page.locator("#lists").wait_for()
     page.evaluate("document.querySelector('#lists').scrollIntoView({block: 'start'})")
 
 
@@ -148,6 +150,21 @@ SHOWN = {
 }
 
 
+def languages(browser: Browser, rater: Page) -> Page:
+    """The desk of a rater on a phone, in three languages side by side."""
+    signed_in = rater.context.storage_state()
+    images = []
+    for code in ("ar", "de", "ja"):
+        page = browser.new_page(**PHONE, locale=code, storage_state=signed_in, base_url=rater.url)
+        page.goto(f"{SAMPLE}/rate/")
+        page.locator("article.doc").wait_for()
+        page.wait_for_load_state("networkidle")
+        images.append(f'<img src="data:image/png;base64,{base64.b64encode(page.screenshot()).decode()}">')
+    page = browser.new_page(viewport={"width": 3 * 390 + 32, "height": 720})
+    page.set_content(f'<body style="margin: 0; display: flex; gap: 16px; background: #888">{"".join(images)}')
+    return page
+
+
 def taken(page: Page) -> bytes:
     """What is seen of the page, as WebP."""
     page.evaluate("document.fonts.ready")
@@ -168,6 +185,8 @@ def main() -> None:
             page = visitor(browser, address, environment, role, size)
             show(page)
             keep(name, taken(page))
+            if name == "desk":
+                keep("languages", taken(languages(browser, page)))
         keep("product", taken(product(browser, address, make_shop(environment))))
         browser.close()
 

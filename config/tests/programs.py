@@ -27,6 +27,7 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "postgresql": Program("tests on PostgreSQL", ["initdb"], "postgresql"),
     "curl": Program("examples of the API", ["curl"], "curl"),
+    "gettext": Program("catalogs of translations", ["xgettext"], "gettext"),
 }
 
 

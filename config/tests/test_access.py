@@ -16,21 +16,26 @@ from django.urls import Resolver404, URLPattern, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from evaluation import frozen, scores
+from evaluation.models import FrozenLink
+from evaluation.watching.tests.cast import make_night, make_watch
 from ratings.admin import site
 from ratings.collection import deleting, putting_away
 from ratings.desk import queue
 from ratings.importing.pictures import store
 from ratings.judges import sample, versions
 from ratings.models import (
+    AllowedHost,
     AuditEvent,
     Baseline,
     Check,
+    Engine,
     Guidelines,
     Job,
     JudgeRun,
     LostLease,
     MachineGrade,
     Picture,
+    Receiver,
     Role,
     Session,
 )
@@ -75,9 +80,10 @@ INVALID = ("post", [SIGN_IN, 404, 404, 400, 404])
 # What nobody gets here opens with a key that fits, where mail is set, or with a provider: see test_second_factor,
 # test_mail and test_provider of ratings. Superusers are none of ACTORS: see test_archives_page,
 # test_accounts_page, test_new_collection_page and test_collection_page.
+ASKED = "make_engine save_engine ask_engine fetch_engine"
 ALIKE = [
-    (EVERYBODY, "home help help_page new_password session join"),
-    (NOBODY, "sign_in_link forgotten_password provider_callback api_nothing"),
+    (EVERYBODY, "home help help_page new_password session join shared notices_off catalog"),
+    (NOBODY, "no_mail sign_in_link forgotten_password provider_callback api_nothing"),
     (NOBODY_ACTS, "provider provider_sign_out"),
     (("get", [200, SIGN_IN, SIGN_IN, SIGN_IN, SIGN_IN]), "sign_in account_login"),
     (OWN, "mfa_index account_reauthenticate password_change sessions my_data tokens api_docs"),
@@ -93,12 +99,14 @@ ALIKE = [
         mfa_remove_webauthn mfa_generate_recovery_codes sign_out end_session end_other_sessions
         """,
     ),
+    (("post", [SIGN_IN, 302, 302, 302, 302]), "save_appearance"),
     (SUPERUSER, "archives archive_job archive_progress accounts account audit audit_csv new_collection"),
     (
         SUPERUSER_ACT,
         """
         mfa_deactivate_totp save_account make_password_link remove_second_factor delete_account send_archive
-        cancel_archive make_collection remove_collection copy_collection
+        cancel_archive make_collection remove_collection copy_collection allow_picture_host end_picture_host
+        allow_engine end_engine_host allow_webhook end_webhook_host
         """,
     ),
     (MEMBERS, "guidelines guidelines_versions guidelines_version picture"),
@@ -107,7 +115,8 @@ ALIKE = [
     (
         READ,
         """
-        document holes exports export_judgments export_run export_ratings export_rounds overview overview_csv
+        document holes exports export_judgments export_run export_ratings export_dataset export_rounds overview
+        overview_csv
         overview_xlsx overview_json queries queries_csv queries_xlsx queries_json query query_documents
         query_csv query_xlsx query_json system system_csv system_xlsx system_json agreement agreement_csv
         agreement_xlsx agreement_json drift alone_csv alone_xlsx alone_json machine machine_csv machine_xlsx
@@ -116,48 +125,66 @@ ALIKE = [
         expected_rounds_csv expected_rounds_xlsx differences differences_csv differences_xlsx segments_csv
         segments_xlsx differences_json frozen freeze frozen_evaluation frozen_csv frozen_xlsx
         frozen_queries_csv frozen_queries_xlsx frozen_json frozen_bundle compare_frozen compare_frozen_csv
-        compare_frozen_xlsx sampled_csv
+        compare_frozen_xlsx sampled_csv notices watches watch watch_csv watch_xlsx watch_json night night_query
         """,
     ),
     (
         DECIDE,
         """
         adjudicate adjudicated adjudicate_pair pair_life collection deletion copy_job copy_progress
-        edit_guidelines presentation pictures pictures_progress set_up sample scale people member
-        rater_settings progress rater pool decisive judges judge judge_run judge_log anchors anchor
-        imports import_job import_progress export_archive sampling log_job log_progress sampled
+        edit_guidelines presentation pictures set_up sample scale people member
+        leaving_out progress rater pool ask_again decisive judges judge judge_run judge_log
+        anchors anchor default_options
+        imports import_job job_progress export_archive sampling log_job sampled
+        engines connect_engine engine change_engine fetch new_watch change_watch aged
         """,
     ),
     (
         DECISION,
         """
         save_adjudication withdraw_adjudication describe_collection put_away take_out delete_collection
-        restore_collection cancel_copy fetch_pictures cancel_pictures save_scale withdraw_invitation
+        restore_collection cancel_copy fetch_pictures save_scale withdraw_invitation
         revoke_token_of_member set_role end_sessions remove_member save_terms deactivate_rater
-        reactivate_rater erase_rater release make_pool want_more want_fewer save_judging retire
-        bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
+        reactivate_rater leave_out count_again erase_rater release make_pool want_more want_fewer
+        ask_raters_again take_back_asking save_default_options act_on_many withdraw_many
+        save_judging retire bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
         take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
-        delete_system make_baseline check_import start_import cancel_import undo_import check_log cancel_log
-        undo_log decide_sampled draw_more
+        delete_system make_baseline check_import start_import cancel_job undo_job check_log
+        decide_sampled draw_more place_engine remove_engine stop_fetch make_watch save_watch pause_watch
+        ask_aged_again run_watch remove_watch answer_alarm ask_raters_of_night save_reminders remove_webhook
+        test_webhook
         """,
     ),
-    (SHOWN, "check_scale invite"),
-    (INVALID, "send_pictures start_judge_run start_probes send_files send_log draw_log"),
+    (SHOWN, "check_scale invite invite_again new_password_link make_webhook"),
+    (INVALID, "send_pictures start_judge_run start_probes send_files send_log draw_log " + ASKED),
 ]
 TABLE = {name: expected for expected, names in ALIKE for name in names.split()} | {
     "make_token": ("post", [SIGN_IN, 400, 200, 200, 400]),
+    "share": ("post", [SIGN_IN, 404, 302, 302, 404]),
+    "mail_me": ("post", [SIGN_IN, 404, 302, 302, 404]),
+    "stop_sharing": ("post", [SIGN_IN, 404, 302, 302, 404]),
     "revoke_token": ("post", [SIGN_IN, 404, SIGN_IN, 404, 404]),
     "api_description": ("get", [401, 200, 200, 200, 200]),
 }
 
-RATER = ["rater_settings", "save_terms", "deactivate_rater", "reactivate_rater", "erase_rater", "rater"]
-JOB = ["import_job", "import_progress", "check_import", "start_import", "cancel_import", "undo_import"]
+RATER = ["save_terms", "deactivate_rater", "reactivate_rater", "erase_rater", "rater"]
+RATER += ["leaving_out", "leave_out", "count_again"]
+JOB = ["import_job", "job_progress", "check_import", "start_import", "cancel_job", "undo_job"]
 ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_factor", "delete_account"]
+ENGINE = ["engine", "change_engine", "save_engine", "allow_engine", "ask_engine", "place_engine"]
+ENGINE += ["remove_engine", "fetch_engine"]
+WATCH = ["watch", "watch_csv", "watch_xlsx", "watch_json", "change_watch", "save_watch", "pause_watch"]
+WATCH += ["run_watch", "remove_watch"]
+NIGHT = ["night", "night_query", "answer_alarm", "ask_raters_of_night"]
 COPY = ["copy_job", "copy_progress", "cancel_copy"]
 JUDGE = ["judge", "make_judge_version", "draw_judge_sample", "take_judge_sample", "drop_judge_sample"]
 JUDGE += ["start_judge_run", "use_judge", "start_probes", "machine", "machine_csv", "machine_xlsx", "machine_json"]
 JUDGE_RUN = ["judge_run", "change_judge_run", "judge_log"]
 ARCHIVE = ["archive_job", "archive_progress", "cancel_archive"]
+
+
+WATCHED = {"name": "Nightly", "zone": "UTC", "days": ["0"], "depth": "10", "measure": "nDCG@10", "margin": "0.02"}
+WATCHED |= {"budget": "0.05", "keep_days": "400"}
 
 
 class World:
@@ -190,10 +217,15 @@ class World:
         self.sample = make_sample(self.collection, [("q1", 9, 1), ("", 2, 0.5)])
         asked = scores.Asked.of(self.collection)
         self.frozen, _ = frozen.freeze(self.collection, "first", asked, ["AP"])
-        frozen.freeze(self.collection, "second", asked)
+        self.shared, _ = frozen.freeze(self.collection, "second", asked)
+        self.link = FrozenLink.objects.create(frozen=self.shared, created_at=timezone.now())
         self.job = Job.objects.create(collection=self.collection, kind="queries", files=[{"name": "queries.tsv"}])
         self.log = Job.objects.create(collection=self.collection, kind="log", files=[{"name": "searches.csv"}])
-        self.fetching = Job.objects.create(collection=self.collection, kind="pictures")
+        self.engine = Engine.objects.create(
+            collection=self.collection, name="shop", dialect="json", address="http://127.0.0.1:9/?q={query}"
+        )
+        options = {"engine": self.engine.pk, "system": "live", "of": "shop"}
+        self.fetch = Job.objects.create(collection=self.collection, kind="engine", options=options)
         digest = store.keep(b"a picture")
         facts = {"state": "ready", "small": digest, "large": digest}
         self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
@@ -219,6 +251,13 @@ class World:
         self.system = self.collection.systems.get(name="bm25")
         facts = {"kind": "fixed", "system": self.system, "name": "bm25", "reason": "first"}
         Baseline.objects.create(collection=self.collection, **facts)
+        self.watch = make_watch(self.collection)
+        self.night = make_night(self.watch)
+        self.engine_host = AllowedHost.objects.create(host="es.example.net", purpose="engines")
+        facts = {"address": "https://hooks.example.org/x", "created_at": timezone.now()}
+        self.webhook = Receiver.objects.create(collection=self.collection, **facts)
+        self.webhook_host = AllowedHost.objects.create(host="hooks.example.net", purpose="webhooks")
+        self.allowed_host = AllowedHost.objects.create(host="images.example.org", purpose="pictures")
         self.analyst = self.collection.memberships.get(user=self.users["analyst"])
         self.sessions = {actor: self.sign_in(actor) for actor in self.users}
         self.elsewhere = self.sign_in("analyst")
@@ -244,15 +283,19 @@ class World:
             (self.system, ["system", "system_csv", "system_xlsx", "system_json"]),
             (self.pair.document, ["document"]),
             (self.invitation, ["withdraw_invitation"]),
-            (self.analyst, ["member", "set_role", "end_sessions", "remove_member"]),
+            (self.analyst, ["member", "set_role", "end_sessions", "remove_member", "new_password_link"]),
             (self.rater, RATER),
             (self.job, JOB),
-            (
-                self.log,
-                ["log_job", "log_progress", "check_log", "draw_log", "draw_more", "cancel_log", "undo_log"],
-            ),
+            (self.log, ["log_job", "check_log", "draw_log", "draw_more"]),
             (self.sample, ["sampled", "sampled_csv", "decide_sampled"]),
-            (self.fetching, ["pictures_progress", "cancel_pictures"]),
+            (self.engine, ENGINE),
+            (self.fetch, ["fetch", "stop_fetch"]),
+            (self.watch, WATCH),
+            (self.night, NIGHT),
+            (self.allowed_host, ["end_picture_host"]),
+            (self.webhook, ["remove_webhook", "test_webhook", "allow_webhook"]),
+            (self.webhook_host, ["end_webhook_host"]),
+            (self.engine_host, ["end_engine_host"]),
             (self.judge, JUDGE),
             (self.judge_run, JUDGE_RUN),
             (self.archive, ARCHIVE),
@@ -267,11 +310,15 @@ class World:
             "role": "analyst",
             "token": self.picture.token if name == "picture" else self.pair.token,
             "size": "small",
-            "key": self.key,
-            "sha": self.frozen.short,
+            "key": self.link.key if name == "shared" else self.key,
+            "sha": (self.shared if name == "stop_sharing" else self.frozen).short,
             "uidb64": "MQ",
             "version": 1,
+            "watch": self.watch.pk,
+            "query": self.query.pk,
             "format": "csv",
+            "code": "de",
+            "signed": "none",
             "rest": "v2/collections",
             "name": "queries.csv" if name == "sample" else "glossary",
             "pk": next((row.pk for row, names in self.owners() if name in names), 1),
@@ -281,6 +328,7 @@ class World:
     def data(self, name: str) -> dict:
         return {
             "export_run": {"system": self.system.pk},
+            "allow_picture_host": {"host": "cdn.example.org"},
             "save_rating": {"grade": "1", "base_revision": "1"},
             "save_adjudication": {"grade": "3", "reason": "clear", "seen": "1"},
             "read_guidelines": {"version": "1"},
@@ -289,6 +337,13 @@ class World:
             "decide_sampled": {"place": "1", "reason": "no_search"},
             "end_session": {"session": sessions.name_of(self.elsewhere)},
             "make_judge": {"name": "other"},
+            "make_webhook": {"address": "https://hooks.example.com/a", "kinds": ["watch.worse"]},
+            "ask_aged_again": {"pair": [self.pair.token], "days": "5"},
+            "mail_me": {"kinds": ["watch.worse"]},
+            "make_watch": WATCHED | {"name": "Weekly"},
+            "save_watch": WATCHED,
+            "answer_alarm": {"baseline": "fixed", "answer": "fault", "reason": "a wrong synonym"},
+            "ask_raters_of_night": {"wanted": "1"},
             "draw_judge_sample": {"size": 2, "seed": 1},
             "make_judge_version": {
                 "model": "llama4",
@@ -318,9 +373,15 @@ class World:
             "set_role": {"role": "admin"},
             "save_terms": {"weight": "2"},
             "erase_rater": {"name": "rater"},
+            "act_on_many": {"act": "deactivate", "rater": [self.rater.pk], "sure": "1"},
+            "withdraw_many": {"invitation": [self.invitation.pk], "sure": "1"},
+            "invite_again": {"invitation": [self.invitation.pk]},
             "make_pool": {"depth": "1", "wanted": "1", "systems": self.system.pk},
             "want_more": {"more": "1"},
             "want_fewer": {"fewer": "1"},
+            "ask_again": {"pair": self.pair.token},
+            "ask_raters_again": {"pair": self.pair.token},
+            "take_back_asking": {"pair": self.pair.token},
             "save_judging": {"order": "query", "gold_share": "0", "repeat_share": "0", "break_after": "0"},
             "retire": {"lines": "q1"},
             "bring_back": {"lines": "q1"},
@@ -422,6 +483,8 @@ BOTH = {
     "mfa_reauthenticate_webauthn",
     "mfa_activate_totp",
     "mfa_add_webauthn",
+    "notices_off",
+    "no_mail",
 }
 
 
@@ -468,7 +531,7 @@ def test_what_is_put_away_offers_no_form_that_it_would_refuse(world):
     pages += [reverse("pool", args=["hills"]) + f"?depth=3&wanted=4&systems={world.system.pk}"]
     pages += [reverse("judge", args=["hills", world.judge.pk]) + f"?choice=rated&version={world.version.pk}"]
     for address in pages:
-        response = client.get(address)
+        response = client.get(address, follow=True)
         if not response["Content-Type"].startswith("text/html"):
             continue
         page = response.content.decode()

@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from config.api import openapi_schema
 from config.tests.scans import analyzed, only_sqlite, scans_noted
+from evaluation.watching.tests.cast import make_night, make_watch
 from ratings.desk import queue
 from ratings.importing.pictures import store
-from ratings.models import ApiToken, Picture, Role
+from ratings.models import ApiToken, Job, Picture, Role
 from ratings.people import members, tokens
 from ratings.tests.calls import ROOT, Caller, make_caller
 from ratings.tests.cast import grade, make_collection, make_member, make_rated_pair, make_rater, make_user
@@ -45,11 +46,17 @@ TABLE = {
     ("get", "/collections/{slug}/samples"): READ,
     ("get", "/collections/{slug}/sampled"): READ,
     ("get", "/collections/{slug}/unjudged"): READ,
+    ("get", "/collections/{slug}/engines"): BRING,
+    ("post", "/collections/{slug}/fetches"): BRING,
+    ("get", "/collections/{slug}/fetches/{fetch}"): BRING,
     ("get", "/collections/{slug}/evaluation"): READ,
     ("get", "/collections/{slug}/comparison"): READ,
     ("get", "/collections/{slug}/machine-only"): READ,
     ("get", "/collections/{slug}/gate"): READ,
     ("get", "/collections/{slug}/judgments"): READ,
+    ("get", "/collections/{slug}/watches"): READ,
+    ("get", "/collections/{slug}/watches/{watch}"): READ,
+    ("post", "/collections/{slug}/watches/{watch}/nights"): BRING,
     ("post", "/collections/{slug}/tasks"): RATE,
     ("post", "/collections/{slug}/my-ratings"): RATE,
     ("get", "/collections/{slug}/my-ratings"): RATE,
@@ -70,6 +77,11 @@ class World:
         self.collection = self.rater.collection
         digest = store.keep(b"a picture")
         facts = {"state": "ready", "small": digest, "large": digest}
+        self.collection.engines.create(name="shop", dialect="json", address="http://127.0.0.1:9/")
+        options = {"engine": 0, "of": "shop", "system": "live"}
+        self.fetch = Job.objects.create(collection=self.collection, kind="engine", options=options)
+        self.watch = make_watch(self.collection)
+        make_night(self.watch)
         self.picture = Picture.objects.create(collection=self.collection, digest="0" * 64, **facts)
 
     @cached_property
@@ -110,13 +122,21 @@ class World:
             "documents": {"documents": [{"key": "a", "title": "A", "body": "b"}]},
             "rankings": {"system": "new", "rankings": [{"query": "q1", "documents": ["a", "b"]}]},
             "ratings": {"ratings": [{"query": "q1", "document": "b", "rater": "tool", "grade": 1}]},
+            "fetches": {"engine": "shop", "system": "fetched"},
             "tasks": {"count": 1},
+            "nights": {"system": "bm25"},
             "my-ratings": {"ratings": [rating]},
         }[path.rpartition("/")[2]]
 
     def call(self, actor: str, method: str, path: str):
         caller, last = self.callers[actor], path.rpartition("/")[2]
-        address = path.format(slug=self.collection.slug, token=self.picture.token, size="small")
+        address = path.format(
+            slug=self.collection.slug,
+            token=self.picture.token,
+            size="small",
+            fetch=self.fetch.pk,
+            watch=self.watch.pk,
+        )
         if method == "get":
             return caller.get(address, **PARAMS.get(last, {}))
         return caller.post(address, self.body(path))

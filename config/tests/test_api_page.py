@@ -71,11 +71,12 @@ def test_every_call_has_the_name_of_a_method_in_a_generated_client():
     """A name never changes: programs call it."""
     names = [told["operationId"] for told in OPERATIONS.values()]
     assert sorted(names) == sorted(set(names)) == [
-        "compare", "evaluate", "evaluate_machine_only", "gate_release", "get_collection", "get_picture",
-        "get_tasks", "get_token", "import_documents", "import_queries", "import_rankings", "import_ratings",
-        "list_collections", "list_documents", "list_drawn_pairs", "list_judgments", "list_my_ratings",
-        "list_queries", "list_ratings", "list_sampled_queries", "list_samples", "list_systems", "list_unjudged",
-        "make_collection", "save_my_ratings",
+        "add_night", "compare", "evaluate", "evaluate_machine_only", "gate_release", "get_collection",
+        "get_fetch", "get_picture", "get_tasks", "get_token", "get_watch", "import_documents", "import_queries",
+        "import_rankings", "import_ratings", "list_collections", "list_documents", "list_drawn_pairs",
+        "list_engines", "list_judgments", "list_my_ratings", "list_queries", "list_ratings",
+        "list_sampled_queries", "list_samples", "list_systems", "list_unjudged", "list_watches",
+        "make_collection", "save_my_ratings", "start_fetch",
     ]  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def test_the_scope_that_is_told_is_the_one_that_is_needed(world, method, path):
     ((_, told),) = OPERATIONS[method, path]["security"][0].items()
     caller = world.callers["rater" if told == ["rate"] else "site"]
     ApiToken.objects.update(scopes=[scope for scope in Scope.values if scope not in told])
-    address = path.format(slug=world.collection.slug, token=uuid4(), size="small")
+    address = path.format(slug=world.collection.slug, token=uuid4(), size="small", fetch=1, watch=1)
     if method == "get":
         answer = caller.get(address, **PARAMS.get(path.rpartition("/")[2], {}))
     else:

@@ -29,8 +29,8 @@ def sent(page: Page, archive: bytes) -> None:
     follow(page.get_by_role("link", name="Import a collection"))
     file = {"name": "hills.zip", "mimeType": "application/zip", "buffer": archive}
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_label("Name in addresses").fill("hills")
-    follow(page.get_by_role("button", name="Make the collection"))
+    page.get_by_label("Web address").fill("hills")
+    follow(page.get_by_role("button", name="Create collection"))
 
 
 def test_axe_finds_nothing_in_any_state(visit, archive):

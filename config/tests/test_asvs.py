@@ -20,13 +20,13 @@ from django.test import Client
 from django.utils.module_loading import import_string
 
 from config import settings as ours
-from config.help.documents import FOLDER
+from config.help.documents import DOCS_FOLDER
 from config.logs import TextFormatter
 from ratings.people.forms import SignUpForm
 from ratings.people.passwords import NotBreached, NotOurWords, is_listed
 
-ROOT = FOLDER.parent
-TEXT = (FOLDER / "asvs.md").read_text(encoding="utf-8")
+ROOT = DOCS_FOLDER.parent
+TEXT = (DOCS_FOLDER / "asvs.md").read_text(encoding="utf-8")
 ROW = re.compile(
     r"^\| (\d+\.\d+\.\d+) L([12]) \| ([^|]+) \| (met|not applicable|not met|not checked) \| (.+) \|$", re.M
 )

@@ -22,7 +22,8 @@ from ratings.models import AuditEvent, Collection, Job, Role
 from ratings.people import audit, erasure, members, tokens
 from ratings.people.audit import Act
 from ratings.people.audit.who import acting_for
-from ratings.pool import anchors
+from ratings.pool import anchors, asking_again
+from ratings.pool.asking_again import Scope
 from ratings.tests.calls import ROOT as API
 from ratings.tests.cast import grade, make_collection, make_member, make_rater
 
@@ -58,20 +59,30 @@ NOTED = {
     "edit_guidelines": Act.GUIDELINES,
     "presentation": Act.PRESENTATION,
     "save_scale": Act.SCALE,
+    "save_default_options": Act.DEFAULT_OPTIONS,
     "invite": Act.INVITED,
     "withdraw_invitation": Act.INVITATION_WITHDRAWN,
     "set_role": Act.ROLE,
     "end_sessions": Act.SESSIONS_ENDED,
+    "new_password_link": Act.SIGN_IN,
     "remove_member": Act.MEMBER_REMOVED,
     "save_terms": Act.TERMS,
     "deactivate_rater": Act.DEACTIVATED,
     "reactivate_rater": Act.REACTIVATED,
+    "leave_out": Act.LEFT_OUT,
+    "count_again": Act.COUNTED_AGAIN,
     "erase_rater": Act.ERASED,
+    "act_on_many": Act.DEACTIVATED,
+    "withdraw_many": Act.INVITATION_WITHDRAWN,
+    "invite_again": Act.INVITED,
     "save_account": Act.ACCOUNT,
     "make_password_link": Act.SIGN_IN,
     "remove_second_factor": Act.SIGN_IN,
     "delete_account": Act.ERASED,
     "want_fewer": Act.POOL_FEWER,
+    "ask_raters_again": Act.ASKED_AGAIN,
+    "ask_aged_again": Act.ASKED_AGAIN,
+    "take_back_asking": Act.ASKING_BACK,
     "save_judging": Act.JUDGING,
     "choose_decisive": Act.JUDGING,
     "retire": Act.RETIRED,
@@ -89,13 +100,39 @@ NOTED = {
     "change_judge_run": Act.JUDGE_RUN_CHANGED,
     "delete_system": Act.SYSTEM_DELETED,
     "make_baseline": Act.BASELINE,
-    "undo_import": Act.IMPORT_UNDONE,
+    "undo_job": Act.IMPORT_UNDONE,
     "decide_sampled": Act.QUERY_LEFT_OUT,
     "freeze": Act.FROZEN,
+    "allow_picture_host": Act.HOST_ALLOWED,
+    "end_picture_host": Act.HOST_NO_MORE,
+    "end_engine_host": Act.HOST_NO_MORE,
+    "make_engine": Act.ENGINE,
+    "save_engine": Act.ENGINE,
+    "allow_engine": Act.HOST_ALLOWED,
+    "remove_engine": Act.ENGINE_REMOVED,
+    "answer_alarm": Act.ALARM_ANSWERED,
+    "mail_me": Act.NOTICES,
+    "save_reminders": Act.NOTICES,
+    "make_webhook": Act.NOTICES,
+    "remove_webhook": Act.NOTICES,
+    "allow_webhook": Act.HOST_ALLOWED,
+    "end_webhook_host": Act.HOST_NO_MORE,
+    "remove_watch": Act.WATCH_REMOVED,
+    "share": Act.SHARED,
+    "stop_sharing": Act.SHARED_NO_MORE,
 }
-EXPORTS = ["judge_log", "export_judgments", "export_run", "export_ratings", "export_rounds", "export_archive"]
+EXPORTS = [
+    "judge_log",
+    "export_judgments",
+    "export_run",
+    "export_ratings",
+    "export_dataset",
+    "export_rounds",
+    "export_archive",
+]
 NOTED |= dict.fromkeys([*EXPORTS, "frozen_bundle", "my_data"], Act.EXPORTED)
-NOTED |= dict.fromkeys(["make_pool", "want_more", "want_holes"], Act.POOL)
+NOTED |= dict.fromkeys(["make_pool", "want_more", "want_holes", "ask_raters_of_night"], Act.POOL)
+NOTED |= dict.fromkeys(["make_watch", "save_watch", "pause_watch", "run_watch"], Act.WATCH)
 OWN = "it concerns nobody but the person"
 RATED = "the history of ratings has it, with who and when"
 LEASE = "a lease changes no rating and no pool"
@@ -104,10 +141,9 @@ TRIED = "ratings/people/tests/test_tries.py has it"
 MAILED = "a link by mail asks for it; a changed password is noted wherever it is set"
 UNPUBLISHED = "it changes no record: the worker notes what it publishes"
 LOOKED = "it changes nothing"
-AS_IMPORT = "it is undone by the function that undo_import calls, which notes it"
 NOT_NOTED_ALIKE = [
-    (AS_IMPORT, "undo_log"),
-    (OWN, "provider sign_out end_session desk_settings read_guidelines"),
+    ("the record changes only by what is fetched, which is noted", "ask_engine place_engine"),
+    (OWN, "provider sign_out end_session desk_settings save_appearance read_guidelines"),
     (RATED, "save_rating skip_pair undo_rating"),
     (LEASE, "claim stop_rating release"),
     (
@@ -129,11 +165,12 @@ NOT_NOTED_ALIKE = [
         UNPUBLISHED,
         """
         send_archive cancel_archive copy_collection cancel_copy send_files check_import
-        start_import cancel_import send_log check_log draw_log draw_more cancel_log
+        start_import cancel_job send_log check_log draw_log draw_more fetch_engine stop_fetch
         """,
     ),
-    (LOOKED, "check_scale find_pair api_nothing"),
-    ("pictures are copies of what documents name", "fetch_pictures cancel_pictures send_pictures"),
+    (LOOKED, "check_scale find_pair api_nothing test_webhook"),
+    ("the person ends mail to themselves", "notices_off no_mail"),
+    ("pictures are copies of what documents name", "fetch_pictures send_pictures"),
     ("where there is a provider: see ratings/people/tests/test_provider_sign_out.py", "provider_sign_out"),
 ]
 NOT_NOTED = {name: reason for reason, names in NOT_NOTED_ALIKE for name in names.split()}
@@ -145,6 +182,8 @@ API_NOTED = {
     ("post", "/collections/{slug}/ratings"): Act.IMPORTED,
 }
 API_NOT_NOTED = {("post", "/collections/{slug}/tasks"): LEASE, ("post", "/collections/{slug}/my-ratings"): RATED}
+API_NOT_NOTED[("post", "/collections/{slug}/fetches")] = UNPUBLISHED
+API_NOT_NOTED[("post", "/collections/{slug}/watches/{watch}/nights")] = "the import of its system was noted"
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +199,21 @@ def before(world: World, name: str) -> None:
     """What an act needs to find."""
     if name == "take_out":
         Collection.objects.filter(pk=world.collection.pk).update(put_away_at=timezone.now())
-    if name == "undo_import":
+    if name == "undo_job":
         lines = [Source("queries.tsv", io.BytesIO(b"q9\tnew\n"))]
         world.job = Job.objects.get(pk=intake.import_queries(world.collection, lines).job)
+    if name == "allow_engine":
+        world.collection.engines.update(address="https://es.example.org/find?q={query}")
     if name == "bring_back":
         world.collection.queries.get(key="q1").pairs.update(retired_at=timezone.now())
     if name == "want_more":
         world.pair.__class__.objects.filter(pk=world.pair.pk).update(wanted=1)
+    if name == "ask_aged_again":
+        world.pair.ratings.update(changed_at=timezone.now() - timedelta(days=9))
+    if name == "take_back_asking":
+        asking_again.ask_again(
+            Scope(world.collection, "pair", world.pair), by=world.users["admin"], of_others=False
+        )
     if name == "remove_second_factor":
         Authenticator.objects.create(user=world.loner, type="totp", data={})
     if name == "remove_anchor":
@@ -177,6 +224,8 @@ def before(world: World, name: str) -> None:
 
 def data(world: World, name: str) -> dict:
     """What is sent, where that of test_access changes nothing."""
+    if name == "allow_engine":
+        return {"host": "es.example.org"}
     if name == "save_adjudication":
         latest = world.pair.events.order_by("-pk").first().pk
         return {"grade": "3", "reason": "clear", "seen": latest}
@@ -188,6 +237,8 @@ def data(world: World, name: str) -> dict:
             "new_password1": "another long phrase",
             "new_password2": "another long phrase",
         },
+        "make_engine": {"name": "site", **ENGINE_ASKED},
+        "save_engine": {"name": "shop", **ENGINE_ASKED},
         "make_collection": {"name": "Lakes", "slug": "lakes", "preset": "graded"},
         "join": {"by": "new", "username": "anna", "password": "a long phrase of hers"},
         "edit_guidelines": {"text": "## 3 Perfect\n\nNew.", "base": "1"},
@@ -198,6 +249,7 @@ def data(world: World, name: str) -> dict:
     return sent.get(name) or world.data(name)
 
 
+ENGINE_ASKED = {"dialect": "json", "address": "https://es.example.org/find?q={query}"}
 PRESENTED = {
     "document-TOTAL_FORMS": "1",
     "document-INITIAL_FORMS": "0",
@@ -207,7 +259,8 @@ PRESENTED = {
     "query-TOTAL_FORMS": "0",
     "query-INITIAL_FORMS": "0",
 }
-SUPERUSERS = {"make_collection", "remove_collection"}
+SUPERUSERS = {"make_collection", "remove_collection", "allow_picture_host", "end_picture_host", "allow_engine"}
+SUPERUSERS |= {"end_engine_host", "allow_webhook", "end_webhook_host"}
 SUPERUSERS |= {"save_account", "make_password_link", "remove_second_factor", "delete_account"}
 
 
@@ -322,7 +375,7 @@ def test_a_worker_notes_who_asked_for_the_import(world):
 
 def test_the_worker_takes_up_a_job_for_who_asked(world, monkeypatch):
     seen = []
-    monkeypatch.setattr(jobs, "_import", lambda job, progress: seen.append(audit.who.now()) or broken())
+    monkeypatch.setattr(jobs, "_run", lambda job, progress: seen.append(audit.who.now()) or broken())
     job = jobs.check(world.collection, "queries", [], {}, world.users["admin"])
     assert job.take_up()
     jobs.work_on(job)
@@ -408,7 +461,7 @@ def test_the_page_is_for_superusers_and_filters(world):
 
 
 def test_the_pages_of_events_follow_one_another(world, monkeypatch):
-    monkeypatch.setattr("ratings.people.views.audit.AT_ONCE", 1)
+    monkeypatch.setattr("ratings.people.views.audit.EVENTS_PER_PAGE", 1)
     for role in ("rater", "analyst", "admin"):
         members.give_role(world.collection, world.users["analyst"], role)
     root, seen, query = world.client("root"), [], "act=role"

@@ -1,8 +1,10 @@
 """The worker makes backups when it is time, keeps some, and says when it could not."""
 
+import errno
 import os
 import signal
 from datetime import UTC, datetime, timedelta
+from unittest import mock
 
 import pytest
 from django.core.cache import cache
@@ -50,7 +52,7 @@ def test_without_the_setting_none_is_made_and_none_is_missed(settings, tmp_path)
 
 
 def test_who_has_not_got_the_claim_makes_none(tmp_path):
-    cache.add(schedule.CLAIM, 1, 60)
+    cache.add(schedule.CLAIM_KEY, 1, 60)
     schedule.back_up_if_due(now=NOW)
     assert not (tmp_path / "backups").exists()
 
@@ -72,6 +74,14 @@ def test_a_failure_is_logged_seen_and_not_tried_again_at_once(monkeypatch, caplo
         "The backup failed (No space left on device), and the last good one is of 2026-03-02 09:00" in caplog.text
     )
     assert "last good backup is of 2026-03-02 09:00" in schedule.overdue_problem(now=NOW + 3 * DAY)
+
+
+def test_a_folder_that_cannot_be_read_is_one_line_of_the_log(monkeypatch, caplog):
+    closed = PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/backups")
+    monkeypatch.setattr(schedule, "_names", mock.Mock(side_effect=closed))
+    schedule.back_up_if_due(now=NOW)
+    (record,) = caplog.records
+    assert "/backups" in record.message and not record.exc_info
 
 
 def test_a_worker_that_is_killed_leaves_nothing_that_the_next_does_not_remove(tmp_path):

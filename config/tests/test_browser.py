@@ -61,6 +61,7 @@ def rated(page: Page, count: int) -> None:
 def shown_mean(page: Page, system: str) -> str:
     """The mean of a system in the overview's main table."""
     page.goto("/collections/hills/?measure=nDCG@10")
+    page.locator("#systems-table > summary").click()
     row = page.locator("#systems-table tbody tr", has=page.get_by_role("rowheader", name=system))
     return row.locator("td.num b").inner_text()
 
@@ -125,7 +126,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     page = visit.sign_in(visit.page(java_script_enabled=False), "admin")
     page.goto("/collections/hills/")
     follow(page.get_by_role("link", name="Judging"))
-    follow(page.get_by_role("link", name="Adjudicate"))
+    follow(page.get_by_role("link", name="Quality"))
     follow(page.get_by_role("link", name="Title a"), "Enter")
     page.get_by_role("radio", name="Harmful").focus()
     for key in ("ArrowRight", "ArrowRight", "Tab"):
@@ -136,7 +137,7 @@ def test_a_round_of_adjudication_by_keyboard_alone_and_without_javascript(visit,
     page.keyboard.press("Enter")
     expect(page.locator(".messages")).to_contain_text("“Title a” for “text of q1” is now 1 Related.")
     expect(page.locator("article.doc h2")).to_have_text("Title b")
-    follow(page.get_by_role("link", name="Adjudicate").first)
+    follow(page.get_by_role("link", name="Quality").first)
     follow(page.get_by_role("link", name="Decided: 1"))
     follow(page.get_by_role("link", name="Title a"))
     page.get_by_label("Why should it be withdrawn?").fill("Another hill of that name.")
@@ -163,7 +164,8 @@ def test_a_pool_and_an_anchor_by_keyboard_alone_and_without_javascript(visit, co
     page.get_by_role("button", name="Bring back Title a").press("Enter")
     expect(page.locator("#retired h2")).to_have_text("4 retired pairs")
 
-    follow(page.get_by_role("link", name="Anchors").first)
+    follow(page.get_by_role("link", name="Quality").first)
+    follow(page.get_by_role("link", name="Test questions").first)
     page.get_by_label("Id of the query").fill("q1")
     page.get_by_label("Id of the document").fill("c")
     page.keyboard.press("Enter")
@@ -220,7 +222,7 @@ def pages(role: str, collection) -> list[str]:
         adjudicate/{decided}/life/ documents/{document}/
         people/ people/members/{collection.memberships.get(role=Role.ANALYST).pk}/ people/raters/{rater}/
         guidelines/ guidelines/edit/ guidelines/versions/ guidelines/2/ presentation/ presentation/?start=proposal
-        progress/ raters/{rater}/
+        progress/ raters/{rater}/ raters/{rater}/left-out/
         pool/ pool/?depth=4&wanted=2&systems={system} pool/?depth=0&wanted=2 pool/?more=3
         pool/holes/?system={system}&depth=5 pool/holes/?depth=0 anchors/ anchors/{open_}/
         """

@@ -62,10 +62,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, collection):
     for address in ("/", "/collections/hills/collection/", "/collections/hills/collection/delete/"):
         page.goto(address)
         examine(page, address)
-    page.get_by_label("Its name, to confirm").fill("hills")
+    page.get_by_label("Type the name to confirm").fill("hills")
     # The browser checks nothing of it: what is wrong is said by the page.
     follow(page.get_by_role("button", name="Delete the collection"))
-    expect(page.locator("#confirm")).to_contain_text("That is not its name. Type: Hills")
+    expect(page.locator("#confirm")).to_contain_text("This is not the name. Type “Hills”")
     examine(page, "a deletion that is refused")
     page.goto("/collections/hills/collection/")
     follow(page.get_by_role("button", name="Copy the collection"))

@@ -92,6 +92,15 @@ def test_a_key_that_somebody_else_put_there_is_refused(folder):
         data_folder.private_folder(folder)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_root_makes_nothing_in_the_folder_of_another_account(folder):
+    os.chown(folder, 12345, 12345)
+    with pytest.raises(ImproperlyConfigured, match=r"belongs to #12345.*runuser -u"):
+        data_folder.private_folder(folder)
+    os.chown(folder, 0, 0)
+    data_folder.private_folder(folder)
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     put(tmp_path / "file", 0o600)
     with pytest.raises(ImproperlyConfigured, match=f"{tmp_path}/file/data"):

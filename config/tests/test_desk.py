@@ -205,7 +205,7 @@ def test_a_reload_goes_on_with_the_same_document_and_undo_reaches_acts_before_it
 
 def sign_in_here(page: Page, username: str) -> None:
     expect(page.locator("#sign-in")).to_be_visible()
-    page.get_by_label("Name").fill(username)
+    page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill("a pass phrase")
     page.keyboard.press("Enter")
 

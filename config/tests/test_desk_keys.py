@@ -5,10 +5,12 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
+from ratings.desk import queue
 from ratings.models import Anchor, Grade, Rating, RatingEvent
 from ratings.pool.anchors import set_anchor
 from ratings.presentation.guidelines import versions
 from ratings.tests.cast import grade, make_pair
+from ratings.web.preferences import PREFERENCES_COOKIE
 
 from .desk import all_saved, begin, comes_back, eventually, make_round, press, ready, shown, wait_for_the_bounce
 from .pages import follow
@@ -29,6 +31,20 @@ def page(visit, collection) -> Page:
 
 
 # Keys
+
+
+def test_after_an_undo_the_grade_that_it_took_back_is_marked(page, collection):
+    begin(page)
+    press(page, "2")
+    all_saved(page)
+    wait_for_the_bounce(page)
+    page.keyboard.press("u")
+    good = page.locator("button.grade", has_text="Good")
+    expect(good).to_have_attribute("aria-description", "Taken back")
+    all_saved(page)
+    wait_for_the_bounce(page)
+    press(page, "1")
+    expect(good).not_to_have_attribute("aria-description", "Taken back")
 
 
 @pytest.mark.walk
@@ -139,6 +155,44 @@ def test_words_of_the_query_are_marked_whatever_their_case_and_accents(page, col
     expect(page.locator("mark.here")).to_have_text("CAFE\u0301")
 
 
+def test_the_page_stays_for_a_word_in_sight_and_the_text_for_a_document_without_one(page, collection):
+    collection.queries.update(text="summit")
+    first, *others = collection.documents.order_by("pk")
+    collection.documents.update(body="A path.\n\nTo the valley.")
+    collection.documents.filter(pk__in=[other.pk for other in others]).update(
+        body="The summit.\n\n" + "A summit.\n\n" * 20
+    )
+    page.set_viewport_size({"width": 1280, "height": 700})
+    begin(page)
+    height = "document.querySelector('.text').getBoundingClientRect().top + scrollY"
+    tops, judged = set(), []
+    for _ in range(len(others) + 1):
+        has_words = page.get_by_role("button", name="Next word of the query").is_visible()
+        tops.add((has_words, page.evaluate(height)))
+        judged.append((press(page, "1"), has_words))
+    assert {has_words for has_words, _ in tops} == {True, False}
+    assert len({top for _, top in tops}) == 1
+    has_words = False
+    while not has_words:
+        task, has_words = judged.pop()
+        all_saved(page)
+        wait_for_the_bounce(page)
+        page.keyboard.press("u")
+        comes_back(page, task)
+    all_saved(page)
+    expect(page.locator(".doc mark")).not_to_have_count(0)
+    before = page.evaluate("scrollY")
+    for word in range(21):
+        page.keyboard.press("n")
+        here, bar = page.locator("mark.here").bounding_box(), page.locator(".bar").bounding_box()
+        assert here["y"] + here["height"] <= bar["y"], word
+        head = page.locator(".query").bounding_box()
+        assert here["y"] >= head["y"] + head["height"], word
+        if word < 4:
+            assert page.evaluate("scrollY") == before, word
+    assert page.evaluate("scrollY") > before
+
+
 def test_a_long_text_is_folded_until_it_is_asked_for(page, collection):
     collection.queries.update(text="summit")
     collection.documents.update(body="\n\n".join(f"Line {i} of many." for i in range(200)) + "\n\nThe summit.")
@@ -182,6 +236,97 @@ def test_a_break_is_offered_and_the_key_that_closes_it_grades_nothing(page, coll
     for _ in range(3):
         press(page, "1")
     expect(page.locator("#break")).to_be_hidden()
+
+
+@pytest.mark.parametrize("shown_as", ["one", "list"])
+def test_no_break_is_offered_where_nothing_is_left(visit, shown_as):
+    collection = make_round(queries=["q1"], documents="ab")
+    type(collection).objects.update(break_after=2)
+    page = visit.sign_in(visit.page(), "rater")
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": f"shown={shown_as}", "url": visit.server}])
+    page.goto("/collections/hills/rate/")
+    page.locator("main .btn.main:visible").click()
+    ready(page)
+    for _ in range(2):
+        page.keyboard.press("2")
+        wait_for_the_bounce(page)
+    all_saved(page)
+    if shown_as == "list":
+        expect(page.get_by_role("button", name="Continue")).to_be_focused()
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("All done. Thank you for 2 ratings.")).to_be_visible()
+    page.wait_for_timeout(300)
+    expect(page.locator("#break")).not_to_be_visible()
+
+
+@pytest.mark.parametrize("shown_as", ["one", "list"])
+def test_the_documents_of_the_query_are_counted(visit, collection, shown_as):
+    """Six of each query are the rater's own: the others are retired, or held by somebody else."""
+    for query in collection.queries.all():
+        pairs = list(query.pairs.order_by("pk"))
+        queue.retire([pairs[0].pk])
+        queue.want([pairs[1].pk], 1)
+    page = visit.sign_in(visit.page(), "rater")
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": f"shown={shown_as}", "url": visit.server}])
+    page.goto("/collections/hills/rate/")
+    page.locator("main .btn.main:visible").click()
+    ready(page)
+    count = page.locator("#in-query")
+    seen = []
+    for _ in range(14):
+        for done in range(7):
+            expect(count).to_have_text(f"{done} of 7 for this query")
+            seen.append(page.locator(".query h1").inner_text())
+            page.keyboard.press("2")
+            wait_for_the_bounce(page)
+            if done == 2:
+                page.keyboard.press("u")
+                expect(count).to_have_text("2 of 7 for this query")
+                wait_for_the_bounce(page)
+                page.keyboard.press("3")
+                wait_for_the_bounce(page)
+            if done == 3 and shown_as == "one":
+                page.keyboard.press("l")
+                expect(count).to_have_text("4 of 7 for this query")
+                wait_for_the_bounce(page)
+                page.keyboard.press("u")
+                wait_for_the_bounce(page)
+        if len(seen) == 14:
+            break
+        if shown_as == "list":
+            expect(count).to_have_text("7 of 7 for this query")
+            query = page.locator(".query h1").inner_text()
+            page.keyboard.press("Enter")
+            expect(page.locator(".query h1")).not_to_have_text(query)
+            ready(page)
+    assert len(set(seen[:7])) == len(set(seen[7:])) == 1 != len(set(seen))
+    all_saved(page)
+    if shown_as == "one":
+        expect(page.locator("#in-query")).to_be_hidden()
+    page.goto(f"/collections/hills/rate/{Rating.objects.first().pair.token}/")
+    expect(count).to_have_text("7 of 7 for this query")
+
+
+def test_without_a_script_the_guidelines_of_a_phone_are_below_the_document(visit, collection):
+    page = visit.sign_in(visit.page(java_script_enabled=False, viewport={"width": 390, "height": 844}), "rater")
+    page.goto("/collections/hills/rate/")
+    follow(page.locator("main .btn.main"))
+    document, guide = page.locator(".doc").bounding_box(), page.locator(".guide").bounding_box()
+    assert document["y"] < 300 < document["y"] + document["height"] <= guide["y"]
+    expect(page.locator("#in-query")).to_have_text("0 of 8 for this query")
+
+
+def test_what_a_rating_is_now_stands_above_its_button(page, collection):
+    begin(page)
+    press(page, "2")
+    all_saved(page)
+    page.goto(f"/collections/hills/rate/{Rating.objects.get().pair.token}/")
+    ready(page)
+    assert page.locator("#own-said").is_visible()
+    now = page.locator("#own").evaluate(
+        "e => e.getBoundingClientRect().x + parseFloat(getComputedStyle(e).paddingLeft)"
+    )
+    assert now == page.locator(".grades").bounding_box()["x"]
 
 
 def test_warm_ups_are_counted_and_lead_straight_to_the_work(page, collection):

@@ -1,15 +1,28 @@
 """All documents of a query on one page, in a browser: keys, the outbox, undo, and what happens at the edges."""
 
+import io
+
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from ratings.desk import queue
-from ratings.desk.preferences import COOKIE
 from ratings.models import Rating, RatingEvent
 from ratings.tests.cast import grade
+from ratings.web.preferences import PREFERENCES_COOKIE
 
 from .desk import all_saved, decide, eventually, make_round, sends_again, wait_for_the_bounce
 from .pages import follow
+
+# The words of grades that stand on two lines.
+BROKEN = """() => [...document.querySelectorAll(".grade > span:not(.g)")].flatMap((label) => {
+    const text = label.firstChild, range = document.createRange();
+    return [...text.data.matchAll(/\\S+/g)].flatMap(({0: word, index}) => {
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        return new Set([...range.getClientRects()].map(({top}) => top)).size > 1 ? [word] : [];
+    });
+})"""
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -22,7 +35,7 @@ def collection():
 @pytest.fixture
 def page(visit, collection) -> Page:
     page = visit.sign_in(visit.page(), "rater")
-    page.context.add_cookies([{"name": COOKIE, "value": "shown=list", "url": visit.server}])
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": "shown=list", "url": visit.server}])
     page.goto("/collections/hills/rate/")
     page.locator("main .btn.main:visible").click()
     ready(page)
@@ -44,6 +57,57 @@ def done(page: Page) -> list[int]:
     return page.evaluate(
         "[...document.querySelectorAll('.row')].flatMap((r, i) => r.matches('.is-done') ? [i] : [])"
     )
+
+
+def next_rows(page: Page) -> list[int]:
+    """Places of the documents that are marked as those for which a key is."""
+    marked = "getComputedStyle(row).boxShadow === 'none' ? [] : [place]"
+    return page.evaluate(f"[...document.querySelectorAll('.row')].flatMap((row, place) => {marked})")
+
+
+def test_the_document_of_the_next_key_is_marked_before_it_and_wherever_the_focus_is(page):
+    assert next_rows(page) == [0]
+    page.get_by_role("button", name="Stop").focus()
+    assert next_rows(page) == [0]
+    press(page, "2")
+    assert (done(page), next_rows(page)) == ([0], [1])
+    page.locator(".row .grade").first.focus()
+    assert next_rows(page) == [0]
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(50)
+    assert next_rows(page) == [1]
+    press(page, "3")
+    assert done(page) == [0, 1]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_mark_beside_a_document_is_seen_above_it(page, width):
+    """What marks it is beside the column; the query in front of it is as wide, and so is the bar below."""
+    page.set_viewport_size({"width": width, "height": 800})
+    press(page, "j")
+    page.locator(".row .grade").nth(5).focus()
+    page.evaluate("document.querySelectorAll('.row')[1].scrollIntoView({block: 'start'}); scrollBy(0, 120)")
+    page.wait_for_timeout(100)
+    head = page.locator(".query").bounding_box()
+    assert page.locator(".row").nth(1).bounding_box()["y"] < head["y"] + head["height"] - 20
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    side = {image.getpixel((x, y)) for x in range(int(head["x"])) for y in range(int(head["y"] + head["height"]))}
+    below = {image.getpixel((x, int(head["y"] + head["height"]) + 5)) for x in range(int(head["x"]))}
+    assert len(side) == 1 and len(below) > 1
+
+
+@pytest.mark.parametrize(("width", "size"), [(1280, "usual"), (390, "usual"), (390, "larger"), (340, "usual")])
+def test_no_word_of_a_grade_is_broken(page, visit, collection, width, size):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.evaluate("size => document.documentElement.dataset.size = size", size)
+    collection.grades.filter(label="Good").update(label="Highly relevant to it")
+    page.reload()
+    ready(page)
+    assert page.evaluate(BROKEN) == []
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": "shown=one", "url": visit.server}])
+    page.reload()
+    ready(page)
+    assert page.locator("#rating").count() == 1 and page.evaluate(BROKEN) == []
 
 
 @pytest.mark.walk

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -303,8 +302,12 @@ def press_and_hang(page: Page, key: str) -> str:
         }, 50)""",
         key,
     )
-    time.sleep(1)
     return task
+
+
+def bytes_stored(profile: str) -> int:
+    """How much the pages of this profile have written to their databases."""
+    return sum(path.stat().st_size for path in Path(profile).glob("**/IndexedDB/**/*.log"))
 
 
 def test_a_browser_that_is_killed_has_kept_everything(chromium, browser, visit, proxy, collection):
@@ -324,7 +327,9 @@ def test_a_browser_that_is_killed_has_kept_everything(chromium, browser, visit, 
         proxy.fate = lambda line: DROP if is_act(line) else WHOLE
         done = judge(page, 3)
         cookies = context.cookies()
+        stored = bytes_stored(profile)
         done.append((press_and_hang(page, "2").split("/")[-3], "2"))
+        eventually(lambda: bytes_stored(profile) > stored)  # by the browser's own process
         for process in processes_with(profile):
             os.kill(process, signal.SIGKILL)
         eventually(lambda: not processes_with(profile))

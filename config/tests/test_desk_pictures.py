@@ -13,8 +13,9 @@ from ratings.models import Collection, Document, Picture, Presentation, Rating, 
 from ratings.presentation.parts import Part, Presented
 from ratings.presentation.proposal import WEB_PAGE
 from ratings.tests.cast import make_member
+from ratings.web.preferences import PREFERENCES_COOKIE
 
-from .desk import all_saved, begin, eventually, make_round, press, ready
+from .desk import all_saved, begin, eventually, make_round, press, ready, wait_for_the_bounce
 from .looks import examine
 from .pages import follow
 
@@ -172,6 +173,69 @@ def test_the_list_is_a_grid_of_cards(visit, page):
     expect(page.locator("#zoom")).to_be_hidden()
     assert not Rating.objects.exists()
     examine(page, "a list with pictures")
+
+
+PRICED = Presented(
+    (Part("title", "title"), Part("image", "picture"), Part("price", "price"), Part("field", "brand"))
+)
+
+
+def boxes(page: Page, *selectors: str) -> list[dict]:
+    return [page.locator(selector).first.bounding_box() for selector in selectors]
+
+
+def size_of(page: Page, selector: str) -> float:
+    return float(page.locator(selector).first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)"))
+
+
+@pytest.mark.parametrize("shown", ["one", "list"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_product_is_its_picture_beside_a_large_price_and_small_facts(visit, page, shop, shown, width):
+    for document in shop.documents.all():
+        document.fields |= {"picture": document.fields["image"][0]}
+        document.save()
+    show(shop, PRICED)
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": f"shown={shown}", "url": visit.server}])
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/collections/hills/rate/")
+    follow(page.locator("main .btn.main:visible"))
+    ready(page)
+    picture, price, facts = boxes(page, ".doc .picture img", ".doc .price", ".doc .facts")
+    assert picture["x"] + picture["width"] < min(price["x"], facts["x"])
+    assert abs(price["y"] - picture["y"]) < 40 < facts["y"] - price["y"] + 30
+    assert price["y"] < facts["y"] < picture["y"] + picture["height"]
+    assert size_of(page, ".doc .facts dd") < size_of(page, ".doc") < size_of(page, ".doc .price")
+    expect(page.locator(".doc .price").first).to_have_text("Price: 12.50")
+    if width == 1280:
+        examine(page, f"a product in {shown}")
+
+
+def test_a_rated_card_and_open_reasons_leave_no_hole_between_a_document_and_its_grades(visit, page, shop):
+    Document.objects.update(body="A lamp for the table. " * 20)
+    show(shop, Presented((*PRICED.document, Part("text", "body"))))
+    page.context.add_cookies([{"name": PREFERENCES_COOKIE, "value": "shown=list", "url": visit.server}])
+    page.goto("/collections/hills/rate/")
+    follow(page.locator("main .btn.main:visible"))
+    ready(page)
+    gaps = """() => [...document.querySelectorAll(".row")].map((row) => {
+        const [text, grades] = [".text", ".grades"].map((part) => row.querySelector(part).getBoundingClientRect());
+        return grades.top - text.bottom;
+    })"""
+    assert max(page.evaluate(gaps)) < 20
+    page.keyboard.press("2")
+    wait_for_the_bounce(page)
+    page.keyboard.press("x")
+    reason = page.locator(".row").nth(1).get_by_role("button", name="Another reason")
+    expect(reason).to_be_visible()
+    end, bar = reason.bounding_box(), page.locator(".bar").bounding_box()
+    assert end["y"] + end["height"] <= bar["y"]
+    assert max(page.evaluate(gaps)) < 20
+
+
+def test_another_reason_stands_last(page, shop):
+    begin(page)
+    page.keyboard.press("x")
+    assert page.locator("#cannot .why").all_inner_texts()[-2:] == ["The picture is missing", "Another reason"]
 
 
 def test_without_a_script_a_picture_is_a_link_to_the_large_one(visit, shop):

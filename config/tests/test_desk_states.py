@@ -164,10 +164,10 @@ def settings(page: Page, collection: Collection) -> None:
 
 
 def chosen_dark_and_very_large(page: Page, collection: Collection) -> None:
-    page.goto("/collections/hills/settings/")
+    page.goto("/accounts/password/")
     page.get_by_label("Dark").check()
     page.get_by_label("Very large").check()
-    follow(page.get_by_role("button", name="Save"))
+    follow(page.get_by_role("button", name="Save", exact=True))
     begin(page)
     press(page, "2")
 

@@ -10,7 +10,7 @@ from django.core.management import get_commands
 from markdown_it import MarkdownIt
 
 from config import settings
-from config.help.documents import FOLDER, NAMES, document, documents
+from config.help.documents import DOCS_FOLDER, DOCUMENT_NAMES, document, documents
 
 from .blocks import MARKS, README, blocks_of
 from .blocks import documents as paths
@@ -26,14 +26,16 @@ LEADING_ON = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]  # which no page s
 ONLY_READ = {
     ("README", "server"): 1,
     ("architecture", "map"): 1,
-    ("contributing", "server"): 9,
-    ("files", "outside"): 5,
+    ("contributing", "server"): 10,
+    ("engines", "outside"): 5,
+    ("files", "outside"): 2,
     ("gate", "outside"): 4,
     ("first-steps", "server"): 2,
     ("judges", "outside"): 2,
+    ("notices", "outside"): 1,
     ("log", "formula"): 3,
     ("measures", "formula"): 2,
-    ("operating", "outside"): 3,
+    ("operating", "outside"): 4,
     ("operating", "server"): 17,
     ("statistics", "formula"): 1,
 }
@@ -70,7 +72,7 @@ def test_every_module_is_on_the_map(app):
 
 
 def test_a_walk_leads_through_places_that_exist_and_never_twice_through_one():
-    text = (FOLDER / "architecture.md").read_text(encoding="utf-8")
+    text = (DOCS_FOLDER / "architecture.md").read_text(encoding="utf-8")
     walks = [WALK.findall(part) for part in text.split("\n## ") if WALK.search(part)]
     assert [len(walk) for walk in walks] == [10, 11]
     for walk in walks:
@@ -94,14 +96,14 @@ def test_run_py_knows_what_the_documents_ask_of_it():
 
 def test_every_setting_is_in_the_table_and_no_other():
     told = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
-    table = set(re.findall(r"^\| `([A-Z_]+)` \|", (FOLDER / "operating.md").read_text(), re.MULTILINE))
+    table = set(re.findall(r"^\| `([A-Z_]+)` \|", (DOCS_FOLDER / "operating.md").read_text(), re.MULTILINE))
     elsewhere = {"IDEALIST_PULL_AUTHORIZATION", "NAME_FILE"}
     assert table - told == elsewhere and told - table == set()
 
 
 def test_every_picture_is_there_is_small_and_is_shown():
     shown = set(re.findall(r"!\[[^]]+\]\((?:docs/)?pictures/([^)]+)\)", ALL))
-    files = {path.name: path.stat().st_size for path in (FOLDER / "pictures").iterdir()}
+    files = {path.name: path.stat().st_size for path in (DOCS_FOLDER / "pictures").iterdir()}
     assert shown == set(files)
     assert all(10_000 < size < 150_000 for size in files.values())
 
@@ -129,7 +131,7 @@ def test_every_block_says_what_it_is_and_those_that_are_only_read_are_few_and_kn
 
 
 def anchors(path: Path) -> set[str]:
-    return {section.anchor for section in document(path.stem).sections} if path.parent == FOLDER else set()
+    return {section.anchor for section in document(path.stem).sections} if path.parent == DOCS_FOLDER else set()
 
 
 def links() -> list[tuple[Path, str]]:
@@ -158,7 +160,7 @@ def test_a_page_names_the_part_of_the_help_that_explains_it():
         text = template.read_text(encoding="utf-8")
         told = re.findall(r"{% url 'help_page' '([\w-]+)' %}(?:#([\w-]+))?", text)
         for name, anchor in told:
-            there = name in NAMES and (not anchor or anchor in anchors(FOLDER / f"{name}.md"))
+            there = name in DOCUMENT_NAMES and (not anchor or anchor in anchors(DOCS_FOLDER / f"{name}.md"))
             assert there, (template.name, name, anchor)
         is_page = '{% extends "base.html" %}' in text and not re.match(r"\d{3}|help", template.name)
         assert not is_page or "{% block help %}" in text, template.name
@@ -169,7 +171,7 @@ def test_a_page_names_the_part_of_the_help_that_explains_it():
 
 def glossary() -> dict[str, list[str]]:
     """Each term, and the spellings that it is not."""
-    text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
+    text = (DOCS_FOLDER / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|([^|]*)\|$", text, re.MULTILINE)
     terms = [(term, not_so) for term, not_so in rows if term not in ("term", "---")]
     assert len(dict(terms)) == len(terms), "a term appears twice"
@@ -201,8 +203,8 @@ def test_an_old_spelling_would_be_found():
 
 
 def test_the_documents_are_those_of_the_folder():
-    assert sorted(NAMES) == sorted(path.stem for path in FOLDER.glob("*.md"))
-    assert len({each.title for each in documents()}) == len(NAMES)
+    assert sorted(DOCUMENT_NAMES) == sorted(path.stem for path in DOCS_FOLDER.glob("*.md"))
+    assert len({each.title for each in documents()}) == len(DOCUMENT_NAMES)
 
 
 def test_a_document_has_one_title_and_tells_at_once_what_it_is_for():

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from config.health import checks
-from config.help.documents import FOLDER
+from config.help.documents import DOCS_FOLDER
 from ratings.copies import backup
 from ratings.models import Collection, Rating, Role
 from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
@@ -23,7 +23,9 @@ pytestmark = [
 # What the document tells operators to give.
 GRANTS = "".join(
     re.findall(
-        r"^(?:GRANT|ALTER DEFAULT) .* TO idealist_serves;\n", (FOLDER / "operating.md").read_text(), re.MULTILINE
+        r"^(?:GRANT|ALTER DEFAULT) .* TO idealist_serves;\n",
+        (DOCS_FOLDER / "operating.md").read_text(),
+        re.MULTILINE,
     )
 )
 
@@ -92,4 +94,4 @@ def test_the_doctor_names_a_table_that_is_closed_to_the_account(few_rights):
         cursor.execute("RESET ROLE; REVOKE INSERT ON ratings_rating FROM idealist_serves")
         cursor.execute("SET LOCAL ROLE idealist_serves")
     (problem,) = checks.rights()
-    assert "1 tables, such as ratings_rating" in problem.wrong and "Two accounts" in problem.cure
+    assert "1 table, such as ratings_rating" in problem.wrong and "Two accounts" in problem.cure

@@ -9,11 +9,11 @@ from playwright.sync_api import expect
 
 from evaluation import frozen, scores
 from evaluation.models import FrozenEvaluation
-from evaluation.tests.hills import make_hills, rate
+from evaluation.tests.hills import make_field, make_hills, rate
 from ratings.models import Guidelines, Role
 from ratings.tests.cast import make_member, make_ranking
 
-from .looks import drawn, examine
+from .looks import drawn, examine, open_sections
 from .pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -70,6 +70,7 @@ def test_without_a_script_every_chart_is_a_picture(visit, collection):
         answers = []
         page.on("response", lambda response, answers=answers: answers.append(response))
         page.goto(address)
+        open_sections(page)
         for image in page.locator(".chart img").all():
             image.scroll_into_view_if_needed()
             expect(image).to_be_visible()
@@ -104,3 +105,22 @@ def test_freeze_compare_and_cite_by_keyboard_and_without_a_script(visit, collect
     page.get_by_role("link", name="What changed since").click()
     expect(page.locator("h1")).to_contain_text("What changed from")
     expect(page.locator("main")).to_contain_text("Added measures:")
+
+
+def test_a_shared_link_is_read_by_anybody_and_prints_on_one_page(visit):
+    """With as many systems as the page shows at most, on A4 and on US Letter."""
+    collection = make_field(first={f"system {n:02}": n for n in range(13)})
+    stored, _ = frozen.freeze(collection, "Spring", scores.Asked.of(collection))
+    make_member(collection, "analyst", Role.ANALYST)
+    page = visit.sign_in(visit.page(), "analyst")
+    page.goto(f"{BASE}{stored.short}/")
+    follow(page.get_by_role("button", name="Make a link"))
+    address = page.get_by_label("Who has this link").input_value()
+    stranger = visit.page()
+    stranger.goto(address)
+    drawn(stranger)
+    examine(stranger, "the shared page")
+    expect(stranger.get_by_role("button", name="Print, or save as PDF")).to_be_visible()
+    margins = dict.fromkeys(("top", "bottom", "left", "right"), "1.5cm")
+    for paper in ("A4", "Letter"):
+        assert len(re.findall(rb"/Type\s*/Page\b", stranger.pdf(format=paper, margin=margins))) == 1

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from config.help.documents import FOLDER
+from config.help.documents import DOCS_FOLDER
 from evaluation.tests.worked import rate
 from ratings.models import Role
 from ratings.people import tokens
@@ -27,7 +27,7 @@ def test_the_script_of_a_gate_sends_a_build_and_ends_with_the_verdict(live_serve
             make_ranking(hills, system, query, "abc")
     asks = {"name": "ci", "scopes": ["read", "import"], "days": 1}
     _, key = tokens.make(make_member(hills, "boss", Role.ADMIN), hills, **asks)
-    (script,) = (block.text for block in blocks_of(FOLDER / "gate.md") if block.language == "bash")
+    (script,) = (block.text for block in blocks_of(DOCS_FOLDER / "gate.md") if block.language == "bash")
 
     def build(name: str, documents: str, lines: str = script) -> tuple[str, int]:
         rankings = [{"query": query, "documents": list(documents)} for query in queries]

@@ -59,20 +59,20 @@ def sound(settings, tmp_path, monkeypatch) -> Iterator[None]:
     settings.METRICS_TOKEN = TOKEN
     settings.HTTPS, settings.FOR_OTHERS = True, False
     monkeypatch.setattr(endpoints.readiness, "checked_at", float("-inf"))
-    monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
+    monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE_BYTES))
     signs.show_worker()
     known = {name: value for name, value in os.environ.items() if not name.startswith("IDEALIST_")}
-    with mock.patch.object(checks, "TIMEOUT", 60), mock.patch.dict(os.environ, known, clear=True):
+    with mock.patch.object(checks, "CHECKS_SECONDS", 60), mock.patch.dict(os.environ, known, clear=True):
         yield
 
 
-WAIT = checks.TIMEOUT
+WAIT = checks.CHECKS_SECONDS
 Usage = namedtuple("Usage", "free")
 
 
 def no_worker(data: Path) -> None:
     """Forget the heartbeat."""
-    cache.delete(signs.WORKER)
+    cache.delete(signs.WORKER_KEY)
 
 
 class Away:
@@ -123,7 +123,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("evaluation", "0001_frozen")
+    MigrationRecorder(connection).record_unapplied("evaluation", "0001_evaluations")
 
 
 def database_newer() -> None:
@@ -140,7 +140,7 @@ def key_lost() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_frozen", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_evaluations", 503),
         (database_newer, "migrations", "another version, which has ratings.9999_later", 503),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
     ],
@@ -157,7 +157,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert desk.lost() == 0
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("evaluation", "0001_frozen")
+        MigrationRecorder(connection).record_applied("evaluation", "0001_evaluations")
 
 
 # Faults of one machine
@@ -172,7 +172,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
         no_worker(tmp_path)
 
     def full_soon() -> None:
-        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE - 1))
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE_BYTES - 1))
 
     def storage_away() -> None:
         settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "gone"
@@ -255,7 +255,7 @@ def test_each_fault_of_the_machine_is_named_alone_and_loses_no_rating(
             setattr(settings, name, value)
         signs.show_worker()
         monkeypatch.undo()
-        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE))
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda folder: Usage(checks.MIN_FREE_BYTES))
     assert doctor.report(checks.outcomes(checks.CHECKS)) == 0
     assert desk.lost() == 0
 
@@ -314,7 +314,7 @@ def test_a_database_of_before_an_upgrade_is_cured_by_the_upgrade_that_backs_up(m
 @sqlite_only
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_that_another_program_locks(monkeypatch):
-    monkeypatch.setattr(checks, "LOCK_WAIT", 0.1)
+    monkeypatch.setattr(checks, "LOCK_SECONDS", 0.1)
     connection.ensure_connection()
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -325,6 +325,39 @@ def test_sqlite_that_another_program_locks(monkeypatch):
     finally:
         other.close()
     assert wrong() == {}
+
+
+@sqlite_only
+@pytest.mark.django_db(transaction=True)
+def test_sqlite_in_a_file_that_is_read_only(monkeypatch):
+    """As where its mode lets nobody write. Tests may run as root, whom no mode keeps away."""
+
+    def read_only(path: str, **how) -> sqlite3.Connection:
+        return connect(f"file:{path}?mode=ro", uri=True, **how)
+
+    connect = sqlite3.connect
+    connection.ensure_connection()
+    monkeypatch.setattr(checks.sqlite3, "connect", read_only)
+    (problem,) = checks.writing()
+    assert "read-only" in problem.wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown"),
+    [("DATABSE_URL", True), ("IDEALST_HTTPS", True), ("SECRET_KEY_BASE", False), ("DATABASE_HOST", False)],
+)
+def test_a_misspelt_setting_is_told_from_one_of_another_program(monkeypatch, name, unknown):
+    monkeypatch.setenv(name, "1")
+    assert [problem.wrong for problem in checks.setting_names()] == [
+        f"{name} is set, and is no setting."
+    ] * unknown
+
+
+def test_backups_in_a_closed_folder(monkeypatch):
+    closed = PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/backups")
+    monkeypatch.setattr(services.schedule, "overdue_problem", mock.Mock(side_effect=closed))
+    (problem,) = services.backups()
+    assert "/backups" in problem.wrong and "IDEALIST_BACKUPS" in problem.cure
 
 
 @sqlite_only
@@ -372,7 +405,7 @@ def test_all_silent_hosts_at_once_are_named_within_the_limit(settings, bucket, t
         away["backups"] = machines.backups(BUCKET.format(files.url), tmp_path)
         settings.STORAGES, settings.BACKUP_EVERY = away, 24
         begun = time.monotonic()
-        with mock.patch.object(checks, "TIMEOUT", WAIT):
+        with mock.patch.object(checks, "CHECKS_SECONDS", WAIT):
             first = wrong()
         assert time.monotonic() - begun < 5
         silent = ("store of files", "mail", "backups")
@@ -389,7 +422,7 @@ def test_a_database_that_falls_silent_keeps_nobody_waiting(monkeypatch):
         may_end.wait(30)
         yield from ()
 
-    monkeypatch.setattr(checks, "TIMEOUT", 0.3)
+    monkeypatch.setattr(checks, "CHECKS_SECONDS", 0.3)
     seen = [checks.Check("silent", silent), checks.Check("later", checks.database)]
     try:
         problems = [problem.wrong for each in checks.outcomes(seen) for problem in each.problems]
@@ -460,10 +493,17 @@ def test_a_damaged_file_of_sqlite_is_named_with_the_way_back(monkeypatch, tmp_pa
 
 
 @sqlite_only
+def test_a_file_of_sqlite_that_cannot_be_opened_is_not_called_damaged(tmp_path):
+    found: list[str] = []
+    checks.look_for_damage(str(tmp_path), found)  # a folder, which sqlite3.connect itself refuses
+    assert found == []
+
+
+@sqlite_only
 def test_a_large_file_of_sqlite_does_not_hold_up_the_doctor(monkeypatch, tmp_path):
     (tmp_path / "db.sqlite3").touch()
     monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
-    monkeypatch.setattr(checks, "READING", 0.05)
+    monkeypatch.setattr(checks, "DAMAGE_SECONDS", 0.05)
     monkeypatch.setattr(checks, "look_for_damage", lambda path, found: time.sleep(60))
     began = time.monotonic()
     assert list(checks.damage()) == [] and time.monotonic() - began < 30

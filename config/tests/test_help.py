@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from config.help import documents as help_documents
-from config.help.documents import NAMES, address_of, document, documents, sentences_of, tokens_of
+from config.help.documents import DOCUMENT_NAMES, address_of, document, documents, sentences_of, tokens_of
 from config.help.search import search
 from config.help.views import found
 from ratings.people import throttle
@@ -19,7 +19,7 @@ def page(client, name: str) -> str:
     return client.get(reverse("help_page", args=[name])).content.decode()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DOCUMENT_NAMES)
 def test_a_page_has_its_contents_and_every_link_in_it_leads_to_a_heading(client, name):
     html = page(client, name)
     ids = set(re.findall(r' id="([^"]+)"', html))
@@ -89,7 +89,7 @@ def test_letters_alone_and_repeated_words_are_not_looked_for():
 def test_a_search_is_made_once_and_a_stranger_makes_few_of_them_in_a_minute(client, monkeypatch):
     made = []
     monkeypatch.setattr("config.help.views.search", lambda words, documents: made.append(words) or [])
-    monkeypatch.setattr(throttle, "SEARCHES", 3)
+    monkeypatch.setattr(throttle, "SEARCHES_PER_ADDRESS", 3)
     found.cache_clear()
     answers = [client.get(reverse("help"), {"q": "pool"}, REMOTE_ADDR="192.0.2.1") for _ in range(4)]
     found.cache_clear()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from ratings.importing.intake.stage import batched
 from ratings.models import Collection, Document, Presentation, Query
 from ratings.presentation.html import render_document
-from ratings.presentation.parts import KINDS, REL, TAGS, Part, Presented
+from ratings.presentation.parts import KINDS, LINK_REL, TAGS, Part, Presented
 from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
 from ratings.tests.hostile import payloads
 
@@ -110,6 +110,6 @@ def test_a_rich_text_read_twice_by_a_browser_has_nothing_odd(browser):
     wrapped = len('<div class="part of-rich"><div class="rich" dir="auto">')
     htmls = [html[wrapped : -len("</div></div>")] for html in htmls if html]
     assert len(htmls) > 300
-    assert page.evaluate(ODD, [htmls, sorted(TAGS), REL]) == []
-    assert page.evaluate(ODD, [["<p id=x>", "<svg>", "<a href=javascript:1>"], sorted(TAGS), REL])
+    assert page.evaluate(ODD, [htmls, sorted(TAGS), LINK_REL]) == []
+    assert page.evaluate(ODD, [["<p id=x>", "<svg>", "<a href=javascript:1>"], sorted(TAGS), LINK_REL])
     page.close()

@@ -47,7 +47,7 @@ def test_without_a_script_from_a_file_to_the_record(visit, collection):
     follow(page.get_by_role("button", name="Import"))
     work()
     follow(page.get_by_role("link", name="Refresh"))
-    expect(page.locator("h1")).to_have_text("Imported: ratings from march.csv")
+    expect(page.locator("h1")).to_have_text("Import finished: ratings from march.csv")
     assert Rating.objects.count() == 3
 
 

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.logs import HEADER, JsonFormatter, OfAbsence, RequestIds, TextFormatter
+from config.logs import REQUEST_ID_HEADER, JsonFormatter, Outages, RequestIds, TextFormatter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,9 +61,9 @@ def test_the_id_of_a_request(settings, proxies, sent, kept):
         within.append(line("within").get("request"))
         return HttpResponse()
 
-    answer = RequestIds(view)(RequestFactory().get("/", headers={HEADER: sent} if sent else {}))
-    assert within == [answer[HEADER]]
-    assert (answer[HEADER] == sent) == kept and answer[HEADER]
+    answer = RequestIds(view)(RequestFactory().get("/", headers={REQUEST_ID_HEADER: sent} if sent else {}))
+    assert within == [answer[REQUEST_ID_HEADER]]
+    assert (answer[REQUEST_ID_HEADER] == sent) == kept and answer[REQUEST_ID_HEADER]
     assert "request" not in line("after")
 
 
@@ -122,8 +122,8 @@ def test_an_unknown_host_is_one_line_that_names_the_setting(client, settings, ca
 def test_requests_while_the_database_is_away_are_one_line_a_minute_without_tracebacks(caplog):
     """Each had 8 KB of traceback, and raters ask again every few seconds."""
     logger = logging.getLogger("django.request")
-    of_absence = next(each for each in logger.filters if isinstance(each, OfAbsence))
-    of_absence.told_at = -1e9
+    outages = next(each for each in logger.filters if isinstance(each, Outages))
+    outages.told_at = -1e9
 
     def fail(error: Exception) -> None:
         try:
@@ -137,7 +137,7 @@ def test_requests_while_the_database_is_away_are_one_line_a_minute_without_trace
         fail(OperationalError("connection refused"))
     (record,) = caplog.records
     assert record.exc_info is None and "Service Unavailable: /desk/ (connection refused)" in record.getMessage()
-    of_absence.told_at -= 60
+    outages.told_at -= 60
     fail(OSError(errno.ENOSPC, "No space left on device"))
     assert "No space left" in caplog.records[1].getMessage()
     fail(ValueError("a fault of the program"))

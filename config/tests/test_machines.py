@@ -23,6 +23,7 @@ from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, Client, encode_multipart
+from django.urls import reverse
 from django.utils import timezone
 
 from bench._raters import PASSWORD, Browser
@@ -98,7 +99,7 @@ def test_a_preview_fetches_no_more_than_it_shows(bucket, monkeypatch):
     fetched, readinto = [], Body.readinto
     monkeypatch.setattr(Body, "readinto", lambda *args: fetched.append(readinto(*args)) or fetched[-1])
     file = uploads.keep(SimpleUploadedFile("q.tsv", b"q1\tred\n" * 900_000))
-    assert certain_kind(file) == "queries"
+    assert certain_kind([file]) == "queries"
     assert 0 < sum(fetched) < 2_000_000
 
 
@@ -117,7 +118,7 @@ def test_pictures_lie_in_the_bucket_and_are_swept_there(bucket, monkeypatch):
     assert list(bucket.files) == [f"idealist/files/pictures/{pictures.name_of(digest)}"]
     assert pictures.opened(digest).read() == b"a picture"
     assert pictures.sweep() == 0
-    monkeypatch.setattr(pictures, "UNUSED", timedelta(seconds=-5))
+    monkeypatch.setattr(pictures, "UNUSED_KEPT_FOR", timedelta(seconds=-5))
     assert pictures.sweep() == 1 and not bucket.files
 
 
@@ -163,7 +164,7 @@ def silent(bucket, settings, tmp_path, monkeypatch) -> Iterator[Silent]:
 @pytest.mark.django_db(transaction=True)
 def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, picture, monkeypatch):
     root = get_user_model().objects.create_superuser("root")
-    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 60)  # so that only `end` ends their wait
+    monkeypatch.setitem(bucket_module.PAGE_WAITS, "read_timeout", 60)  # so that only `end` ends their wait
     clients = [signed_in(root) for _ in range(12)]
 
     def asked(client: Client, address: str):
@@ -177,8 +178,8 @@ def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, 
             pictures = [threads.submit(asked, client, picture) for client in clients[:10]]
             pages = [threads.submit(asked, clients[10], "/livez"), threads.submit(asked, clients[11], "/")]
             assert [page.result(timeout=60).status_code for page in pages] == [200, 200]
-            until(lambda: [each.done() for each in pictures].count(False) == bucket_module.AT_ONCE)
-            until(lambda: len(silent.accepted) == bucket_module.AT_ONCE)  # each of them reached the store
+            until(lambda: [each.done() for each in pictures].count(False) == bucket_module.REQUESTS_AT_ONCE)
+            until(lambda: len(silent.accepted) == bucket_module.REQUESTS_AT_ONCE)  # each of them reached the store
         finally:
             silent.end()
     assert {(each.result().status_code, each.result()["Retry-After"]) for each in pictures} == {(503, "5")}
@@ -186,8 +187,8 @@ def test_ten_pictures_of_a_silent_store_leave_threads_to_everybody_else(silent, 
 
 @pytest.mark.parametrize("act", ["open", "stream", "exists", "save", "entries"])
 def test_a_page_asks_a_silent_store_once_and_then_not_for_a_while(silent, act, monkeypatch):
-    assert bucket_module.OF_PAGES["connect_timeout"] + bucket_module.OF_PAGES["read_timeout"] <= 4
-    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
+    assert bucket_module.PAGE_WAITS["connect_timeout"] + bucket_module.PAGE_WAITS["read_timeout"] <= 4
+    monkeypatch.setitem(bucket_module.PAGE_WAITS, "read_timeout", 0.2)
     store = storages["uploads"]
     acts = {"save": lambda: store.save("a", ContentFile(b"x")), "entries": lambda: list(store.entries())}
     for _ in range(3):
@@ -203,7 +204,7 @@ def test_a_page_asks_a_silent_store_once_and_then_not_for_a_while(silent, act, m
 @pytest.mark.django_db
 def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypatch):
     """It says neither that its file is gone nor that it was refused. What needs no store is done."""
-    monkeypatch.setitem(bucket_module.OF_PAGES, "read_timeout", 0.2)
+    monkeypatch.setitem(bucket_module.PAGE_WAITS, "read_timeout", 0.2)
     collection = Collection.objects.create(slug="shop", name="Shop")
     facts = {"files": [{"name": "r.csv", "stored": "a", "size": 1}], "kind": "ratings", "state": "checked"}
     facts["report"] = {"refused": 1, "refusals": [Refusal("r.csv", 2, "no grade", ()).as_parts()]}
@@ -213,7 +214,8 @@ def test_an_import_asks_to_try_again_while_the_store_is_silent(silent, monkeypat
     sent = {"kind": "queries", "files": ContentFile(b"q1\tred\n", name="q.tsv")}
     answers = [client.get(page), client.post("/collections/shop/import/send/", sent)]
     assert [(answer.status_code, answer.get("Retry-After")) for answer in answers] == [(503, "5")] * 2
-    assert client.post(f"{page}cancel/").status_code == 302 and of(job).state == "cancelled"
+    answer = client.post(reverse("cancel_job", args=["shop", job.pk]))
+    assert answer.status_code == 302 and of(job).state == "cancelled"
 
 
 # All of it

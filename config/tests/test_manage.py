@@ -1,8 +1,10 @@
 """Commands that the database refuses: one line for the operator, and no traceback."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -49,6 +51,13 @@ def caused(kind: type[DatabaseError], cause: Exception) -> DatabaseError:
 @pytest.mark.parametrize("cause", [psycopg.errors.InsufficientPrivilege(), psycopg.errors.UndefinedTable()])
 def test_a_missing_right_or_table_has_its_cure_outside_of_the_program(cause):
     assert manage.is_curable(caused(ProgrammingError, cause))
+
+
+def test_a_damaged_file_of_sqlite_has_its_cure_outside_of_the_program(tmp_path):
+    (tmp_path / "db.sqlite3").write_bytes(b"x" * 4096)
+    with closing(sqlite3.connect(tmp_path / "db.sqlite3")) as file, pytest.raises(sqlite3.DatabaseError) as raised:
+        file.execute("SELECT 1 FROM t")
+    assert manage.is_curable(caused(DatabaseError, raised.value))
 
 
 def test_a_fault_of_the_program_keeps_its_traceback():

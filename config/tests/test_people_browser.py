@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from ratings.models import Invitation, Role
 from ratings.presentation.guidelines import versions
-from ratings.tests.cast import make_collection, make_member, make_pair
+from ratings.tests.cast import make_collection, make_member, make_pair, make_rater
 
 from .looks import examine
 from .pages import follow
@@ -55,8 +55,10 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
     anna = visit.page(java_script_enabled=False)
     anna.on("request", lambda request: seen.append(request))
     anna.goto(links[0])
-    anna.get_by_label("Name", exact=True).focus()
-    anna.keyboard.type("anna")
+    # Both names are proposed, so the password is all that is typed.
+    expect(anna.get_by_label("Name", exact=True)).to_have_value("anna")
+    anna.get_by_label("Username").focus()
+    expect(anna.get_by_label("Username")).to_have_value("anna")
     anna.keyboard.press("Tab")
     anna.keyboard.type(PASSWORD)
     anna.keyboard.press("Enter")
@@ -72,6 +74,21 @@ def test_from_an_invitation_to_the_desk_by_keyboard_alone(visit, collection):
     expect(late.locator("h1")).to_have_text("This invitation does not work.")
     assert Invitation.objects.filter(accepted_by__username="anna").count() == 1
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 404 ", c)]
+
+
+def test_a_link_is_copied_by_script_and_mailed_without(visit, collection):
+    page = admin(visit, script=True, viewport={"width": 390, "height": 844})
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    links = invited(page, "Frida Kahlo\nlee@example.org")
+    copy = page.get_by_role("button", name="Copy the link of lee@example.org")
+    copy.click()
+    expect(copy).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == links[1]
+    expect(copy).to_have_text("Copy")
+    plain = admin(visit)
+    assert invited(plain, "boris")
+    expect(plain.get_by_text("Copy", exact=True)).to_be_hidden()
+    expect(plain.get_by_role("link", name="E-mail the link to boris")).to_be_visible()
 
 
 def test_a_double_click_invites_once_and_a_refused_form_opens_at_its_first_error(visit, collection):
@@ -99,6 +116,32 @@ def test_a_double_click_invites_once_and_a_refused_form_opens_at_its_first_error
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]
 
 
+def test_an_act_on_many_raters_by_keyboard_alone_and_what_axe_says(visit, collection):
+    raters = [make_rater(collection, f"rater{number:02}") for number in range(12)]
+    page = admin(visit, script=True)
+    page.goto("/collections/hills/people/")
+    examine(page, "many people")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_label("Choose rater11").focus()
+    page.keyboard.press("Space")
+    # What has the focus is not under the bar at the end of the screen.
+    bar, box = page.locator(".acts.bar").bounding_box(), page.get_by_label("Choose rater11").bounding_box()
+    assert bar and box and box["y"] + box["height"] <= bar["y"]
+    page.get_by_label("Choose rater04").press("Space")
+    page.get_by_label("With the chosen").select_option("Set a limit")
+    follow(page.get_by_role("button", name="Go on"), "Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Set a limit: 2 raters")
+    examine(page, "an act on many")
+    page.get_by_label("Rates at most").fill("20")
+    follow(page.get_by_role("button", name="Set a limit"))
+    limits = collection.raters.exclude(limit=None).values_list("name", "limit")
+    assert sorted(limits) == [("rater04", 20), ("rater11", 20)]
+    page.goto(f"/collections/hills/people/raters/{raters[0].pk}/")
+    examine(page, "a rater")
+    page.goto("/collections/hills/default-options/?measure=nDCG@5&rule=median")
+    examine(page, "default options")
+
+
 def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     page = admin(visit, script=True)
     versions.publish(collection, "Read the page.\n", base=0)
@@ -124,7 +167,7 @@ def test_axe_finds_nothing_on_the_pages_that_an_act_shows(visit, collection):
     follow(page.get_by_role("button", name="Sign out"))
     page.goto(link)
     page.get_by_label("Password").first.fill("short")
-    page.get_by_label("Name", exact=True).fill("admin")
+    page.get_by_label("Username", exact=True).fill("admin")
     follow(page.get_by_role("button", name="Join", exact=True))
     examine(page, "a refused account")
     page.goto("/accounts/sign-in/")

@@ -36,8 +36,8 @@ else:
 """
 
 
-def loaded(source: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run", source)
+def loaded(source: Path, name: str = "run") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -73,7 +73,7 @@ def installed(project, run) -> Path:
 
 
 def stamp(run: ModuleType, requirements: str, venv: str = ".venv") -> None:
-    (run.ROOT / venv / run.STAMP).write_text(run.fingerprint(requirements) + "\n")
+    (run.ROOT / venv / run.STAMP_FILE).write_text(run.fingerprint(requirements) + "\n")
 
 
 def started(project: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -166,10 +166,11 @@ def test_an_install_counts_until_the_requirements_or_python_change(installed, ru
 def test_a_larger_install_counts_as_the_smaller_ones_and_is_left_alone(installed, run, lock, counts_as):
     """As of a service with STORAGE_URL, before which root runs the doctor without that setting."""
     stamp(run, lock)
-    assert {name for name in (run.RUNTIME, run.MACHINES, run.DEVELOPMENT) if run.is_installed(name)} == counts_as
-    before = (run.VENV / run.STAMP).stat()
+    locks = run.RUNTIME_LOCK, run.MACHINES_LOCK, run.DEVELOPMENT_LOCK
+    assert {name for name in locks if run.is_installed(name)} == counts_as
+    before = (run.VENV / run.STAMP_FILE).stat()
     assert started(installed, "manage", "doctor").returncode == 7
-    assert (run.VENV / run.STAMP).stat() == before
+    assert (run.VENV / run.STAMP_FILE).stat() == before
 
 
 def test_a_failed_install_takes_the_old_stamp_away(installed, run, monkeypatch):
@@ -212,7 +213,7 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     monkeypatch.setattr(run, "run_quietly", only_pip_works)
     run.set_up("requirements.lock")
     assert asked == [sys.executable, "/bin/uv", sys.executable, str(run.PYTHON)]
-    assert (run.VENV / run.STAMP).read_text().split() == run.fingerprint("requirements.lock").split()
+    assert (run.VENV / run.STAMP_FILE).read_text().split() == run.fingerprint("requirements.lock").split()
 
 
 # Serving
@@ -295,7 +296,7 @@ def test_manage_makes_the_database_in_silence_and_only_once(installed):
 def test_what_only_reads_makes_no_database_and_names_the_folder(installed, run, left):
     if left is not None:
         (installed / "data" / "db.sqlite3").write_bytes(left)
-    for name in run.READING:
+    for name in run.READING_COMMANDS:
         line = refused_in_one_line(started(installed, "manage", name))
         assert str(installed / "data") in line and "IDEALIST_DATA" in line
     assert not (installed / "data" / "calls").exists()
@@ -304,7 +305,7 @@ def test_what_only_reads_makes_no_database_and_names_the_folder(installed, run, 
 def test_every_command_that_only_reads_exists_and_every_export_is_among_them(run):
     commands = get_commands()
     exports = {name for name, app in commands.items() if name.startswith("export_") and app != "ninja"}
-    assert exports <= run.READING <= commands.keys()
+    assert exports <= run.READING_COMMANDS <= commands.keys()
 
 
 def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypatch):
@@ -313,7 +314,7 @@ def test_manage_leaves_a_database_that_has_an_address_alone(installed, monkeypat
     assert calls(installed) == ["evaluate"]
 
 
-@pytest.mark.parametrize("command", ["restore", "doctor"])
+@pytest.mark.parametrize("command", ["restore", "doctor", "evaluate_files"])
 def test_a_restore_makes_its_own_database_and_the_doctor_needs_none(installed, command):
     started(installed, "manage", command)
     assert calls(installed) == [command]
@@ -323,6 +324,75 @@ def test_a_database_that_cannot_be_made_is_one_line(installed):
     (installed / "manage.py").write_text("raise OSError('read-only file system')")
     line = refused_in_one_line(started(installed, "manage", "create_collection"))
     assert "Making the database failed: OSError: read-only file system" in line
+
+
+def test_some_commands_need_no_manage_before_them(installed, run):
+    (installed / "data" / "db.sqlite3").write_bytes(b"x")
+    for name in run.SHORT_COMMANDS:
+        assert json.loads(started(installed, name, "--port", "8001").stdout)[0] == [name, "--port", "8001"]
+
+
+# The wheel: the same file as `idealist.run`
+
+
+@pytest.fixture
+def wheel(project) -> ModuleType:
+    return loaded(project / "run.py", "idealist.run")
+
+
+@pytest.mark.parametrize(
+    ("platform", "given", "folder"),
+    [
+        ("linux", {}, "home/.local/share/idealist"),
+        ("linux", {"XDG_DATA_HOME": "xdg"}, "xdg/idealist"),
+        ("darwin", {}, "home/Library/Application Support/idealist"),
+        ("linux", {"XDG_DATA_HOME": "xdg", "IDEALIST_DATA": "mine"}, "mine"),
+    ],
+)
+def test_data_of_the_wheel_are_where_the_system_keeps_those_of_a_user(wheel, monkeypatch, platform, given, folder):
+    monkeypatch.chdir(wheel.ROOT)
+    monkeypatch.setattr(wheel.sys, "platform", platform)
+    for name, value in {"HOME": "home", "XDG_DATA_HOME": "", "IDEALIST_DATA": " ", **given}.items():
+        monkeypatch.setenv(name, value)
+    assert wheel.data_folder() == wheel.ROOT / folder
+
+
+def test_a_clone_keeps_its_data_beside_itself(run, monkeypatch):
+    monkeypatch.setenv("IDEALIST_DATA", "")
+    assert run.data_folder() == run.ROOT / "var"
+
+
+def of_wheel(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    """The program `idealist`, for which the project is the package of that name."""
+    (project / "idealist").mkdir(exist_ok=True)
+    for name in ("run.py", "manage.py"):
+        shutil.copy(project / name, project / "idealist")
+    code = "import sys; from idealist.run import main; sys.exit(main())"
+    own = {"PYTHONPATH": str(project), "IDEALIST_DATA": "", "XDG_DATA_HOME": str(project / "xdg"), **environment}
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    return subprocess.run(command, env=os.environ | own, input="", capture_output=True, text=True, timeout=30)
+
+
+def test_the_wheel_needs_no_environment_of_its_own_and_gives_its_folder_to_every_command(project):
+    (project / "xdg" / "idealist").mkdir(parents=True)
+    done = of_wheel(project, "manage", "create_collection", "shop")
+    assert (done.returncode, json.loads(done.stdout)[0]) == (7, ["create_collection", "shop"])
+    assert (project / "xdg/idealist/calls").read_text().split() == ["migrate", "create_collection"]
+    assert not (project / "idealist" / ".venv").exists()
+
+
+def test_the_wheel_says_which_extra_has_what_a_bucket_needs(wheel, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(wheel.Refusal, match=r"\[machines\]"):
+        patch.setattr(wheel.importlib.util, "find_spec", lambda name: None)
+        wheel.set_up(wheel.MACHINES_LOCK)
+
+
+def test_the_wheel_names_itself_and_only_what_it_can_do(project):
+    told = of_wheel(project, "--help").stdout
+    assert "idealist manage COMMAND" in told and f"{project}/xdg/idealist" in told
+    assert "run.py" not in told and "bench" not in told and " test" not in told
+    for command in ("test", "bench"):
+        assert "needs a clone" in refused_in_one_line(of_wheel(project, command))
 
 
 # test

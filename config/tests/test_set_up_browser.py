@@ -35,13 +35,13 @@ def test_a_collection_is_made_by_keyboard_alone_and_without_javascript(visit, ro
     expect(page.get_by_label("Your grades, one a line")).to_be_visible()
     page.keyboard.press("Tab")
     page.keyboard.type("0: No\n1: Yes: It can be bought here.")
-    follow(page.get_by_role("button", name="Make the collection"), "Enter")
+    follow(page.get_by_role("button", name="Create collection"), "Enter")
     expect(page.locator(".messages")).to_contain_text("The shop is made, with 2 grades.")
     collection = Collection.objects.get(slug="the-shop")
     assert [str(step) for step in collection.grades.all()] == ["0 No", "1 Yes"]
     expect(page.locator("h1")).to_have_text("Set up The shop")
     expect(page.get_by_role("listitem").filter(has_text="Scale")).to_contain_text("2 grades, 0 No to 1 Yes")
-    follow(page.get_by_role("link", name="Bring queries").first, "Enter")
+    follow(page.get_by_role("link", name="Import queries").first, "Enter")
     expect(page.get_by_role("radio", name="queries: what was searched for")).to_be_checked()
     expect(page.get_by_role("link", name="Set up")).to_be_visible()
 
@@ -66,6 +66,6 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, root):
     page.goto("/new-collection/")
     page.get_by_label("Name", exact=True).fill("The shop")
     page.get_by_role("radio", name="A scale of your own").check()
-    follow(page.get_by_role("button", name="Make the collection"))
+    follow(page.get_by_role("button", name="Create collection"))
     examine(page, "a collection that is refused")
     visit.complaints[:] = [c for c in visit.complaints if not re.search(r"status of 400 ", c)]

@@ -167,9 +167,10 @@ django.setup()
 from django.conf import settings
 from django.contrib.messages.storage import default_storage
 from django.test import RequestFactory
-from ratings.desk import preferences
+from ratings.web import preferences
 from ratings.people import throttle
-print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, preferences.COOKIE, throttle.DEVICE)
+print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME)
+print(preferences.PREFERENCES_COOKIE, throttle.DEVICE_COOKIE)
 request = RequestFactory().get("/")
 request.session = {}
 print(default_storage(request).storages[0].cookie_name)

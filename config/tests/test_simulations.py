@@ -1,16 +1,15 @@
-"""The bench of which document to judge next: its figures by hand, and a whole run on a small collection."""
+"""Simulations: figures by hand, a whole run on a small collection, and what a simulated year of a watch is."""
 
-import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.simulations import _queue
+from bench.simulations import _queue, watch
 from bench.simulations import next as bench
-from bench.simulations._judging import BUDGETS, collections, exact
+from bench.simulations._judging import collections, exact
 from evaluation.expected import Estimate
+from evaluation.significance.nightly import Signs
 
 pytestmark = pytest.mark.slow
 
@@ -61,27 +60,12 @@ def test_lists_are_condensed_to_judged_documents_and_the_truth_is_known(folder):
     assert ((means > 0) & (means < 1)).all()
 
 
-def test_a_run_prints_every_table_and_is_not_played_twice(folder, monkeypatch, capsys):
-    kept = folder / "kept.jsonl"
-    options = ["--data", str(folder), "--draws", "2", "--batch", "5", "--processes", "1", "--keep", str(kept)]
-    monkeypatch.setattr(sys, "argv", ["next", *options])
-    bench.main()
-    text = capsys.readouterr().out
-    assert "| small (" in text
-    assert text.count("| small | batches of 5 |") == 3
-    lines = kept.read_text().splitlines()
-    assert len(lines) == 2 * 3 * len(BUDGETS)
-    assert json.loads(lines[-1])["budget"] == BUDGETS[-1]
-    bench.main()
-    assert kept.read_text().splitlines() == lines
-
-
 @pytest.mark.django_db
 def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
     """With systems in the order of the pool, whatever order the app has them in."""
     monkeypatch.setattr(_queue, "prepared_here", lambda process: None)
     monkeypatch.setattr(_queue, "BUDGETS", (0.3, 1.0))
-    monkeypatch.setattr("evaluation.deciding.state.SMALL", 0)
+    monkeypatch.setattr("evaluation.deciding.state.SMALL_POOL_PAIRS", 0)
     (make,) = collections(folder, ["cranfield"]).values()
     pool, truth = make().draw(1)
     (_, level, early), (_, whole, late) = _queue.through_queue(pool, truth, 1)
@@ -89,3 +73,39 @@ def test_the_queue_plays_the_same_draw_to_its_true_means(folder, monkeypatch):
     assert early.covariance.shape == (3, 3)
     assert (whole == truth).all()
     assert late.mean == pytest.approx(exact(pool, truth), abs=1e-9)
+
+
+def test_signs_that_are_kept_for_a_year_are_those_of_each_night():
+    has_value = np.arange(20) % 3 > 0
+    kept = watch.Kept([1, 2], range(20), 3_000)
+    some = Signs([1, 2], np.flatnonzero(has_value).tolist(), 3_000)
+    for start in (0, 2_000):
+        assert kept.within(has_value).part(start).tolist() == some.part(start).tolist()
+
+
+def test_unchanged_years_lose_nothing_on_the_mean_over_a_log(monkeypatch):
+    monkeypatch.setattr(watch, "DISTINCT", 500)
+    generator = np.random.default_rng(1)
+    log = watch.Log(50, generator)
+    touched = generator.random(500) < 0.1
+    state = log.without_loss(np.where(touched, generator.laplace(0, 0.1, 500), 0.0)[np.newaxis], touched)
+    assert state @ log.count / log.count.sum() == pytest.approx(0, abs=1e-15)
+    assert (state[0, ~touched] == 0).all()
+    assert log.pseudo(state).shape == (1, log.sampled.drawn)
+    assert log.sampled.drawn < 50
+
+
+def test_a_promoted_release_is_compared_with_itself_and_its_budget_goes_on():
+    year = watch.Year(watch.SYMMETRIC, 50, 0.5, gaps=True, baselines=("last",))
+    seen = list(watch.nights(year, np.random.default_rng(2)))
+    promoted = next(night for night in seen if night.epoch == 1)
+    assert promoted.day == watch.PROMOTED and not promoted.readings("last").any()
+    assert promoted.readings("fixed").any()
+    assert any(not night.has_value.all() for night in seen)
+    alarm = watch.Watch(year, "last", 3)
+    spent = 0.0
+    for night in seen:
+        alarm.tells(night)
+        spent = alarm.spent + float(alarm.crossed.mean())
+        assert spent <= watch.budget(watch.ALPHA, night.day)
+    assert 0 < alarm.spent < spent

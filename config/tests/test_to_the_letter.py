@@ -15,13 +15,15 @@ from runpy import run_path
 
 import pytest
 
-from config.help.documents import FOLDER
+from config.help.documents import DOCS_FOLDER
 
 from .blocks import Block, blocks_of, fits
 
 pytestmark = pytest.mark.slow
 
-RUN = FOLDER.parent / "run.py"
+RUN = DOCS_FOLDER.parent / "run.py"
+# What somebody installs from a clone, by its folder.
+PACKAGES = {"idealist_measures": "evaluation/measures", "idealist_client": "client/idealist_client"}
 IN_DOCUMENT = "http://127.0.0.1:8000"
 PATIENCE = 300  # seconds
 
@@ -33,9 +35,11 @@ def environment(tmp_path) -> Mapping[str, str]:
     Skips where run.py would install something: tests may run in the environment of another folder.
     """
     run = run_path(str(RUN))
-    if not run["is_installed"](run["RUNTIME"]):
+    if not run["is_installed"](run["RUNTIME_LOCK"]):
         pytest.skip("this environment is not that of requirements.lock: python3 run.py test makes it")
     (tmp_path / "run.py").symlink_to(RUN)
+    for name, folder in PACKAGES.items():
+        (tmp_path / name).symlink_to(DOCS_FOLDER.parent / folder)
     ours = re.compile("IDEALIST_|DATABASE_|SECRET_")
     clean = {name: value for name, value in os.environ.items() if not ours.match(name)}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]])
@@ -82,7 +86,7 @@ class Shell:
 @pytest.mark.usefixtures("curl")
 def test_the_api(environment, tmp_path, server):
     shell = Shell(tmp_path, environment)
-    blocks = list(blocks_of(FOLDER / "api.md"))
+    blocks = list(blocks_of(DOCS_FOLDER / "api.md"))
     assert IN_DOCUMENT in blocks[0].text
     for block in blocks:
         shell.take(replace(block, text=block.text.replace(IN_DOCUMENT, server)))

@@ -22,7 +22,7 @@ import os, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from config import worker
-worker.PAUSE = 0.05
+worker.RESTART_SECONDS = 0.05
 worker.keep_alive([sys.executable, "-c", sys.argv[3]], Path(sys.argv[2]), os.environ)
 time.sleep(600)
 """
@@ -98,5 +98,5 @@ def test_a_worker_that_cannot_even_begin_is_told_and_tried_again(tmp_path, caplo
     monkeypatch.setattr(worker.time, "sleep", pause)
     with pytest.raises(SystemExit):
         worker._keep_alive(["nothing"], tmp_path, {})
-    assert pauses == [worker.PAUSE] * 2
+    assert pauses == [worker.RESTART_SECONDS] * 2
     assert caplog.text.count("no such program") == 2

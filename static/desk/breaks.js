@@ -25,13 +25,15 @@ function write(row) {
   return row;
 }
 
-/** Count an act; show the card `after` so many in a row (0: never), and call `onclose` when it is closed. */
-export function worked(after, onclose) {
+/** Count an act; show the card `after` so many in a row (0: never), and call `onclose` when it is closed.
+ *
+ *  Where there is nothing `more` to do, nobody needs a break: the card waits for the next act. */
+export function worked(after, more, onclose) {
   const now = Date.now();
   let row = read();
   if (!row || now - row.last > REST) row = { count: 0, since: now };
   row = write({ ...row, count: row.count + 1, last: now });
-  if (!after || (row.count < after && now - row.since < LONG) || card.open) return;
+  if (!after || (row.count < after && now - row.since < LONG) || card.open || !more) return;
   write(null);
   document.getElementById("break-count").textContent = row.count;
   card.addEventListener("close", onclose, { once: true });

@@ -9,12 +9,13 @@ import { listen } from "./keys.js";
 import { leave } from "./leave.js";
 import { jump, unfold } from "./marks.js";
 import { Outbox } from "./outbox.js";
-import { comment, doc, form, gradeButtons, mark, paint, prepare, prepareOne, show, showAnswer, showNothing, showOwn } from "./page.js";
+import { comment, doc, form, gradeButtons, mark, paint, prepare, prepareOne, show, showAnswer, showNothing, showOwn, showUndone } from "./page.js";
 import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { Tasks } from "./tasks.js";
 import { uuid, Wire } from "./wire.js";
+import { filled, gettext } from "./words.js";
 import { opens, zoom } from "./zoom.js";
 
 const BOUNCE = 150; // ms after a document was painted during which a press counts as meant for the one before
@@ -29,7 +30,7 @@ const sheets = { cannot: at("cannot"), comment: at("comment") };
 
 const wire = new Wire({ ...data, csrf: form.elements.csrfmiddlewaretoken.value });
 const outbox = new Outbox(await Store.open(data.account), wire);
-const tasks = new Tasks(wire, outbox, `${data.base}next/`);
+const tasks = new Tasks(wire, outbox, `${data.base}next/`, data.outlook);
 const clock = new Clock();
 const drawer = new Drawer(wire, data);
 const past = new Past(outbox, data);
@@ -57,6 +58,7 @@ function look(at) {
 function showTask(task) {
   paint(task, data.base);
   look("task");
+  past.query = task.query.token;
   clock.restart();
   shownAt = Infinity;
   requestAnimationFrame(() => {
@@ -66,10 +68,19 @@ function showTask(task) {
     whenIdle(() => {
       prepare(tasks.following);
       ahead();
-      announce(`${task.document.title || "A document without a title"}. Query: ${task.query.text}. ${past.outlook.done + 1} of ${Math.max(past.outlook.done + 1, past.outlook.total)}${past.outlook.more ? " or more" : ""}`);
+      announceTask(task, past.outlook);
       past.show();
     }, { timeout: 100 });
   });
+}
+
+/** Announce a task with its place among all tasks. */
+function announceTask(task, { done, total, more }) {
+  const n = done + 1;
+  // Translators: read out when a document is shown; %(n)s of %(total)s is its place among the documents to rate.
+  const words = more ? gettext("%(title)s. Query: %(query)s. %(n)s of %(total)s or more") : gettext("%(title)s. Query: %(query)s. %(n)s of %(total)s");
+  const title = task.document.title || gettext("A document without a title");
+  announce(filled(words, { title, query: task.query.text, n, total: Math.max(n, total) }));
 }
 
 /** Have the pictures of all tasks fetched, a task at a time. */
@@ -97,7 +108,7 @@ function showBefore(task) {
 /** There is no task: say why as soon as the server has answered, and claim again until there is one. */
 async function rest() {
   clearTimeout(looking);
-  if (view !== "none") showNothing("One moment …", "");
+  if (view !== "none") showNothing(gettext("One moment …"), "");
   look("none");
   await past.written;
   await outbox.drain(); // the server counts what is left only of what it has
@@ -106,7 +117,7 @@ async function rest() {
   if (tasks.length > 0 && !tasks.closed) return showNext();
   past.show();
   if (tasks.closed) showNothing(tasks.closed);
-  else if (!answered) showNothing("You have rated all that was loaded.", "More comes as soon as the server can be reached. Nothing is lost.");
+  else if (!answered) showNothing(gettext("You have rated all that was loaded."), gettext("More comes as soon as the server can be reached. Nothing is lost."));
   else showNothing(...past.outlook.words);
   looking = setTimeout(() => { if (view === "none") rest(); }, answered || tasks.closed ? LOOK_AGAIN : TRY_AGAIN);
 }
@@ -117,7 +128,7 @@ async function rest() {
 function ready() {
   if (view !== "task") return false;
   if (!busy && performance.now() - shownAt >= BOUNCE) return true;
-  note("That came too soon for a new document and was not counted.");
+  note(gettext("That came too soon for a new document and was not counted."));
   return false;
 }
 
@@ -134,7 +145,7 @@ function act(kind, fields, button) {
   past.written = outbox.add(done);
   closeSheets();
   tasks.did(seconds);
-  whenIdle(() => worked(data.break, () => clock.restart()), { timeout: 100 });
+  whenIdle(() => worked(data.break, view === "task", () => clock.restart()), { timeout: 100 });
   task.draft = undefined;
   if (kind === "skip") task.comment = comment.value; // the server does not send the text of a known task again
   const after = { ...task, comment: comment.value };
@@ -142,7 +153,7 @@ function act(kind, fields, button) {
     waitFor(done);
   } else {
     showNext();
-    past.add(done, task.own, { task: after });
+    past.add(done, task.own, task.query.token, { task: after });
     if (location.pathname !== data.base) history.replaceState(null, "", data.base);
   }
   button.classList.add("lit");
@@ -168,7 +179,8 @@ function answered(done, answer) {
   warmUp += 1;
   const last = warmUp > data.warmUps;
   // The count is that of when the page was opened; more warm-ups may have been made since.
-  at("warm-up-place").textContent = last || !data.warmUps ? "" : ` ${warmUp} of ${data.warmUps}`;
+  at("warm-up-place").textContent = last || !data.warmUps ? gettext("Warm-up.")
+    : filled(gettext("Warm-up %(place)s of %(warm_ups)s."), { place: warmUp, warm_ups: data.warmUps });
   showAnswer(done.fields, answer.warm_up, last);
   look("answer");
 }
@@ -179,18 +191,19 @@ function undo() {
 }
 
 async function undoLast() {
-  if (view === "wait") return note("One moment …");
+  if (view === "wait") return note(gettext("One moment …"));
   busy = true;
   try {
     const last = await past.undo();
     const task = last && (last.task ?? tasks.known(last.token));
     if (task) {
       showBefore(task);
+      showUndone(last.grade);
     } else if (last?.here) {
       tasks.fetch();
     } else if (last) {
       missing = last.undo;
-      note("Undoing …");
+      note(gettext("Undoing …"));
     }
   } finally {
     busy = false;
@@ -207,7 +220,7 @@ function undone(done, { task }) {
     showBefore(task);
   } else if (known && outbox.acts.every((kept) => kept.token !== token)) {
     // The undo restored a rating of another window.
-    if (own && !known.own) past.count(1);
+    if (own && !known.own) past.count(1, known.query.token);
     for (const one of [known, tasks.current]) if (one?.token === token) Object.assign(one, { own, base_revision });
     if (tasks.current?.token === token) showOwn(tasks.current);
     past.show();
@@ -277,11 +290,12 @@ doc.addEventListener("click", (event) => {
 
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
-  titleOf: (token) => tasks.known(token)?.document.title || "A document",
+  // Translators: in place of a title.
+  titleOf: (token) => tasks.known(token)?.document.title || gettext("A document"),
   insisted: ({ key }) => past.insisted(key),
   async dropped({ key, token, refused, fields }, again, gone) {
     const dropped = past.find(key);
-    if (dropped?.fresh && !refused.current) past.count(-1);
+    if (dropped?.fresh && !refused.current) past.count(-1, dropped.query);
     past.drop(dropped);
     tasks.settled(token);
     const task = tasks.known(token);
@@ -312,16 +326,14 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   if (view === "none" && outbox.acts.length === 0) rest();
 });
 tasks.addEventListener("outlook", ({ detail }) => {
-  // Count what is not sent yet.
   past.outlook = detail;
-  past.count(outbox.acts.filter((kept) => kept.kind === "save" && !tasks.known(kept.token)?.own).length);
   past.show();
 });
 
 tasks.addEventListener("guidelines", ({ detail }) => drawer.latest(detail));
 tasks.addEventListener("scale", ({ detail }) => {
   scaleChanged = detail > data.scale;
-  if (scaleChanged) note("The scale has changed.");
+  if (scaleChanged) note(gettext("The scale has changed."));
 });
 
 addEventListener("beforeunload", (event) => {
@@ -339,7 +351,7 @@ const left = outbox.acts.filter((act) => act.kind !== "undo");
 tasks.take(data.tasks, data.tasks.map((task) => task.token));
 for (const kept of left) {
   // If `past` has it, the server has it too, but its answer did not arrive.
-  if (!past.find(kept.key)) past.add(kept, tasks.known(kept.token)?.own);
+  if (!past.find(kept.key)) past.add(kept, tasks.known(kept.token)?.own, tasks.known(kept.token)?.query.token);
 }
 past.show();
 showNext();

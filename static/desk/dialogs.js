@@ -2,6 +2,7 @@
 
 import { isText, latin } from "./keys.js";
 import { said } from "./said.js";
+import { filled, gettext, ngettext } from "./words.js";
 
 const BOUNCE = 500; // ms during which a key counts as meant for the document below
 
@@ -11,6 +12,19 @@ function isStored({ current }, { grade = null, reason = "", comment }) {
 }
 
 const at = (id) => document.getElementById(id);
+
+/** The nodes of a text with those of a rating in place of its %(rating)s. */
+function around(text, nodes) {
+  const [before, after = ""] = text.split("%(rating)s");
+  return [before, ...nodes, after];
+}
+
+/** The nodes of the button that keeps the stored rating, null for none. */
+function keeping(stored) {
+  if (!stored) return [gettext("Keep what is stored: no rating")];
+  // Translators: a button; %(rating)s is a grade, or “cannot judge” with its reason.
+  return around(gettext("Keep what is stored: %(rating)s"), said(stored));
+}
 
 /** Whether somebody is writing. Then `later` is called once they leave the field: a dialog would take what they type. */
 function isWriting(later) {
@@ -43,7 +57,9 @@ export class SignIn {
   async ask() {
     if (this.#dialog.open || isWriting(() => this.ask())) return;
     const { waiting } = this.#outbox.state();
-    at("sign-in-kept").textContent = waiting ? `What you did is kept here: ${waiting} to be sent.` : "";
+    // Translators: %(n)s ratings and other acts.
+    const kept = ngettext("What you did is kept here: %(n)s to be sent.", "What you did is kept here: %(n)s to be sent.", waiting);
+    at("sign-in-kept").textContent = waiting ? filled(kept, { n: waiting }) : "";
     at("sign-in-wrong").hidden = true;
     if (at("sign-in-further")) at("sign-in-further").hidden = true;
     // The person may have signed in in another tab.
@@ -121,9 +137,10 @@ export class Decision {
     if (two && isStored(refused, fields)) return this.#decide(false, false);
     at("conflict-title").textContent = this.#desk.titleOf(token);
     at("conflict-why").textContent = refused.error;
-    const stored = refused.current ? said(refused.current) : ["no rating"];
-    at("conflict-1-said").replaceChildren(...(two ? ["Keep what is stored: ", ...stored] : ["Judge it again"]));
-    at("conflict-2-said").replaceChildren(...(two ? ["Take this one: ", ...said(fields)] : ["Throw it away"]));
+    // Translators: “Judge it again” and “Throw it away” are the buttons for a rating that the server refused; “Keep what
+    // is stored” and “Take this one” those for two ratings of the same document.
+    at("conflict-1-said").replaceChildren(...(two ? keeping(refused.current) : [gettext("Judge it again")]));
+    at("conflict-2-said").replaceChildren(...(two ? around(gettext("Take this one: %(rating)s"), said(fields)) : [gettext("Throw it away")]));
     at("conflict-1").hidden = refused.status === 404;
     this.#since = performance.now();
     this.#dialog.showModal();

@@ -1,6 +1,7 @@
 // The guidelines beside the desk. A key opens them at a grade.
 
 import { note } from "./state.js";
+import { gettext } from "./words.js";
 
 const guide = document.querySelector("#guidelines details");
 const newer = document.getElementById("newer");
@@ -45,7 +46,7 @@ export class Drawer {
   latest(version) {
     if (!(version > this.#data.guidelines) || !newer.hidden) return;
     newer.hidden = false;
-    note("The guidelines have changed.");
+    note(gettext("The guidelines have changed."));
   }
 
   async #read() {

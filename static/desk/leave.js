@@ -1,6 +1,7 @@
 // Leave the desk for another page.
 
 import { note } from "./state.js";
+import { gettext } from "./words.js";
 
 const PATIENCE = 3_000; // ms
 
@@ -11,6 +12,6 @@ export async function leave(outbox, wire, go) {
   await inTime(outbox.drain());
   const { account } = await inTime(wire.look());
   if (account !== undefined) return go();
-  const kept = outbox.state().waiting > 0 ? "What you did is kept on this device: you can close the page and send it later." : "";
-  return note(`The server does not answer now. ${kept}`.trim());
+  if (outbox.state().waiting === 0) return note(gettext("The server does not answer now."));
+  return note(gettext("The server does not answer now. What you did is kept on this device: you can close the page and send it later."));
 }

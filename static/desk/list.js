@@ -12,6 +12,7 @@ import { Past } from "./past.js";
 import { announce, note, watch } from "./state.js";
 import { Store } from "./store.js";
 import { uuid, Wire } from "./wire.js";
+import { gettext } from "./words.js";
 import { opens, zoom } from "./zoom.js";
 
 const SLIVER = 48; // px of a document at the edge of the window that do not count as seen
@@ -65,6 +66,7 @@ const clock = new Clock();
 
 // Its acts have the state of their row `before` them.
 const past = new Past(outbox, data);
+past.query = data.tasks[0].query.token;
 
 let movedAt = 0;
 let undoing = Promise.resolve();
@@ -79,7 +81,7 @@ function inSight() {
   const { top, bottom } = row?.item.getBoundingClientRect() ?? {};
   if (!row || (bottom > SLIVER && top < innerHeight - SLIVER)) return row;
   goTo(row);
-  return note("The document of this key was out of sight. It is shown now, and the key was not counted.");
+  return note(gettext("The document of this key was out of sight. It is shown now, and the key was not counted."));
 }
 
 /** Focus a row and scroll to it. */
@@ -95,8 +97,15 @@ function move(step) {
   goTo(rows[now < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, now + step))]);
 }
 
+/** Mark the row for which a key is. */
+function markNext() {
+  const next = focused();
+  for (const row of rows) row.item.classList.toggle("is-next", row === next);
+}
+
 function show() {
   for (const row of rows) row.show();
+  markNext();
   past.show();
   goOn.hidden = rows.some((row) => row.open);
 }
@@ -109,7 +118,7 @@ function keep(row, kind, fields) {
   const sent = kind === "save" ? { ...fields, comment: row.comment.value, base_revision: row.revision, seconds, shown: "list", scale: data.scale, guidelines: data.guidelines, presentation: row.task.presentation, ...(row.opened && { opened: "1" }) } : { comment: row.comment.value };
   const done = { key: uuid(), kind, base: data.base, token: row.task.token, fields: sent };
   past.written = outbox.add(done);
-  past.add(done, row.own, { before: { own: row.own, gone: row.gone, stored: row.stored } });
+  past.add(done, row.own, past.query, { before: { own: row.own, gone: row.gone, stored: row.stored } });
   row.stored = row.comment.value;
   const { grade = null, reason = "" } = fields;
   Object.assign(row, kind === "save" ? { own: { grade, reason }, gone: false } : { gone: true });
@@ -117,7 +126,7 @@ function keep(row, kind, fields) {
 }
 
 function act(row, kind, fields) {
-  if (performance.now() - movedAt < BOUNCE) return note("That came too soon for a new document and was not counted.");
+  if (performance.now() - movedAt < BOUNCE) return note(gettext("That came too soon for a new document and was not counted."));
   keep(row, kind, fields);
   clock.restart();
   const place = rows.indexOf(row);
@@ -126,9 +135,9 @@ function act(row, kind, fields) {
     goTo(next);
   } else {
     goOn.focus();
-    announce("All documents of this query are done.");
+    announce(gettext("All documents of this query are done."));
   }
-  worked(data.break, () => clock.restart());
+  worked(data.break, next || past.left > 0, () => clock.restart());
   return undefined;
 }
 
@@ -137,7 +146,7 @@ function undo() {
     if (!last) return;
     const row = rowOf(last.token);
     if (row) Object.assign(row, last.before ?? { own: null, gone: false });
-    else note("Undoing …");
+    else note(gettext("Undoing …"));
     show();
     goTo(row);
   });
@@ -148,6 +157,8 @@ function amend(row) {
   if (row.own && row.written) keep(row, "save", row.own.grade === null ? { reason: row.own.reason } : { grade: row.own.grade });
 }
 
+document.addEventListener("focusin", markNext);
+document.addEventListener("focusout", () => setTimeout(markNext)); // when the focus has arrived elsewhere, or nowhere
 for (const row of rows) {
   row.comment.addEventListener("change", () => amend(row));
   row.form.addEventListener("submit", (event) => {
@@ -193,7 +204,9 @@ listen({
     if (!row) return;
     const details = row.form.querySelector(".cannot");
     details.open = !details.open;
-    if (details.open) details.querySelector("summary").focus();
+    if (!details.open) return;
+    details.querySelector("summary").focus({ preventScroll: true });
+    details.scrollIntoView({ block: "nearest" }); // all reasons, not only the first above the bar
   },
   comment() {
     const row = focused();
@@ -221,12 +234,12 @@ at("show-keys").addEventListener("click", () => at("help").showModal());
 
 const signIn = new SignIn(wire, outbox);
 const decision = new Decision(outbox, {
-  titleOf: (token) => rowOf(token)?.title.textContent || "A document",
+  titleOf: (token) => rowOf(token)?.title.textContent || gettext("A document"),
   insisted: ({ key }) => past.insisted(key),
   async dropped({ key, seq, token, refused }, again, gone) {
     const dropped = past.find(key);
     past.drop(dropped);
-    if (dropped?.fresh && !refused.current) past.count(-1);
+    if (dropped?.fresh && !refused.current) past.count(-1, dropped.query);
     const row = rowOf(token);
     if (row && !outbox.acts.some((kept) => kept.token === token && kept.seq > seq)) {
       const before = refused.status === 409 ? { own: refused.current, gone: false } : (dropped?.before ?? { own: null, gone: false });
@@ -250,7 +263,7 @@ outbox.addEventListener("confirmed", ({ detail: { act: done, answer } }) => {
   if (row && answer.task && outbox.acts.every((kept) => kept.token !== answer.task.token)) {
     const { own } = answer.task;
     // The undo restored a rating of another window.
-    if (own && !row.own) past.count(1);
+    if (own && !row.own) past.count(1, past.query);
     row.own = own;
     show();
   }
@@ -266,7 +279,7 @@ for (const kept of outbox.acts.filter((one) => one.kind !== "undo")) {
   const { key, kind, token, fields: { grade = null, reason = "" } } = kept;
   const row = rowOf(token);
   // If `past` has it, the server has it too, but its answer did not arrive.
-  if (!past.find(key)) past.add(kept, row?.own);
+  if (!past.find(key)) past.add(kept, row?.own, row && past.query);
   if (row) Object.assign(row, kind === "save" ? { own: { grade, reason } } : { gone: true });
 }
 show();

@@ -1,5 +1,7 @@
 // Mark the words of the query in a text, jump between the marks, and fold long texts.
 
+import { gettext } from "./words.js";
+
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 // Stop words.
@@ -58,8 +60,11 @@ export function fragmentOf(html, terms = new Set()) {
 export function fold(doc, long) {
   doc.querySelector(".text").classList.toggle("folded", long);
   doc.querySelector(".full").hidden = !long;
-  doc.querySelector(".full .what").textContent = "Show all";
-  doc.querySelector(".jump").hidden = !doc.querySelector("mark");
+  // Translators: a button: all of a long text.
+  doc.querySelector(".full .what").textContent = gettext("Show all");
+  const jump = doc.querySelector(".jump");
+  jump.hidden = false;
+  jump.classList.toggle("idle", !doc.querySelector("mark"));
 }
 
 /** Unfold a text, or fold it again. */
@@ -67,10 +72,17 @@ export function unfold(doc, open) {
   if (doc.querySelector(".full").hidden) return;
   const text = doc.querySelector(".text");
   text.classList.toggle("folded", open === undefined ? undefined : !open);
-  doc.querySelector(".full .what").textContent = text.classList.contains("folded") ? "Show all" : "Show less";
+  doc.querySelector(".full .what").textContent = text.classList.contains("folded") ? gettext("Show all") : gettext("Show less");
 }
 
-/** Go `step` marks on, cyclically. */
+/** Whether nothing of it is under the query or the bar. */
+function inSight(mark) {
+  const { top, bottom } = mark.getBoundingClientRect();
+  const above = document.querySelector(".query").getBoundingClientRect().bottom;
+  return top >= Math.max(above, 0) && bottom <= document.querySelector(".bar").getBoundingClientRect().top;
+}
+
+/** Go `step` marks on, cyclically. The page moves only for a mark that is out of sight. */
 export function jump(doc, step) {
   const marks = [...doc.querySelectorAll("mark")];
   if (!marks.length) return;
@@ -80,5 +92,5 @@ export function jump(doc, step) {
   next.className = "here";
   const text = doc.querySelector(".text");
   if (text.contains(next) && next.getBoundingClientRect().bottom > text.getBoundingClientRect().bottom) unfold(doc, true);
-  next.scrollIntoView({ block: "center" });
+  if (!inSight(next)) next.scrollIntoView({ block: "center" });
 }

@@ -4,6 +4,7 @@
 import { fold, fragmentOf, marked, termsOf } from "./marks.js";
 import { said } from "./said.js";
 import { uuid } from "./wire.js";
+import { filled, gettext } from "./words.js";
 
 const LONG = 120; // characters; beyond it a query is a text, not a title
 
@@ -62,7 +63,8 @@ export function paint(task, base) {
     query.more.replaceChildren(fragmentOf(asked.html));
   }
   // Without a title in the presentation there is a heading for screen readers only.
-  const untitled = shown.title === null ? "Document" : "No title";
+  // Translators: “Document” and “No title” stand in place of a title.
+  const untitled = shown.title === null ? gettext("Document") : gettext("No title");
   title.replaceChildren(...(shown.title ? marked(shown.title, termsFor(asked.text)) : [untitled]));
   title.className = shown.title ? "" : shown.title === null ? "vh" : "soft";
   text.replaceChildren(textOf(task));
@@ -75,10 +77,14 @@ export function paint(task, base) {
   const written = task.draft ?? task.comment;
   if (comment.value !== written) comment.value = written;
   mark(written);
-  for (const button of gradeButtons) button.classList.remove("lit");
+  for (const button of gradeButtons) {
+    button.classList.remove("lit");
+    button.removeAttribute("aria-description");
+  }
   showOwn(task);
   at("warm-up").hidden = !task.warm_up;
-  const name = `Rate: ${asked.text} · Idealist`;
+  // Translators: the title of the browser's window; “rate” is a verb.
+  const name = `${filled(gettext("Rate: %(query)s"), { query: asked.text })} · Idealist`;
   if (document.title !== name) document.title = name;
   if (seen !== top) scrollTo(0, top);
 }
@@ -93,6 +99,12 @@ export function showOwn({ own, base_revision, warm_up }) {
   at("own").hidden = !own;
   if (own) at("own-said").replaceChildren(...said(own));
   at("later").hidden = Boolean(own) || warm_up;
+}
+
+/** Mark the grade that an undo took back, until another document is shown. */
+export function showUndone(grade) {
+  // Translators: said of the grade that an undo has just taken back.
+  gradeButtons.find((button) => button.value === grade)?.setAttribute("aria-description", gettext("Taken back"));
 }
 
 /** Show a part of the desk: a "task", the "wait" for an answer, the "answer" of a warm-up, or "none". */

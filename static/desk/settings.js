@@ -1,6 +1,7 @@
 // The settings of keys, which localStorage keeps by account. All other settings are a form without a script.
 
 import { chosen, storedAs, usual } from "./keys.js";
+import { filled, gettext } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const { account, keys: grades } = JSON.parse(at("settings-data").textContent);
@@ -34,7 +35,7 @@ function choose({ off, keys }) {
 function keep(next, words) {
   choice = next;
   show();
-  says.textContent = choose(choice) ? words : "This browser keeps nothing: the usual keys will be back on the next page.";
+  says.textContent = choose(choice) ? words : gettext("This browser keeps nothing: the usual keys will be back on the next page.");
 }
 
 /** The key of a press, if it is a single character that no other act has. */
@@ -45,10 +46,11 @@ function take(field, key) {
   if (other) {
     show();
     field.setAttribute("aria-invalid", "true");
-    says.textContent = `Not changed: “${key}” is the key of “${name(other)}”. Give that another key first.`;
+    says.textContent = filled(gettext("Not changed: “%(key)s” is the key of “%(name)s”. Give that another key first."), { key, name: name(other) });
     return;
   }
-  keep({ ...choice, keys: { ...choice.keys, [act]: key } }, `“${key}” is now the key of “${name(field)}”. Kept in this browser.`);
+  const words = filled(gettext("“%(key)s” is now the key of “%(name)s”. Kept in this browser."), { key, name: name(field) });
+  keep({ ...choice, keys: { ...choice.keys, [act]: key } }, words);
 }
 
 for (const field of fields) {
@@ -56,7 +58,7 @@ for (const field of fields) {
     if (event.ctrlKey || event.metaKey || event.altKey || [...event.key].length !== 1) return;
     event.preventDefault();
     if (event.key !== " ") return take(field, event.key.toLowerCase());
-    says.textContent = "The space bar scrolls the page and cannot be a key.";
+    says.textContent = gettext("The space bar scrolls the page and cannot be a key.");
   });
   // On-screen keyboards send input events without a key.
   field.addEventListener("input", () => {
@@ -65,8 +67,8 @@ for (const field of fields) {
     else show();
   });
 }
-off.addEventListener("change", () => keep({ ...choice, off: off.checked }, off.checked ? "Keys are off." : "Keys are on."));
-at("keys-digits").addEventListener("click", () => keep({ ...choice, keys: usual(grades) }, "Grades have their usual keys. Kept in this browser."));
-at("keys-left").addEventListener("click", () => keep({ ...choice, keys: { ...usual(grades), ...usual(null) } }, "Grades lie under the left hand. Kept in this browser."));
+off.addEventListener("change", () => keep({ ...choice, off: off.checked }, off.checked ? gettext("Keys are off.") : gettext("Keys are on.")));
+at("keys-digits").addEventListener("click", () => keep({ ...choice, keys: usual(grades) }, gettext("Grades have their usual keys. Kept in this browser.")));
+at("keys-left").addEventListener("click", () => keep({ ...choice, keys: { ...usual(grades), ...usual(null) } }, gettext("Grades lie under the left hand. Kept in this browser.")));
 at("keys").hidden = false;
 show();

@@ -1,5 +1,7 @@
 // The state of saving: always on the screen, and announced to screen readers now and then.
 
+import { filled, gettext, ngettext } from "./words.js";
+
 const OFTEN = 10; // saves between two announcements
 const LOUD = new Set(["offline", "needs"]); // their begin and end are announced at once
 
@@ -7,8 +9,6 @@ const chip = document.getElementById("state");
 const act = document.getElementById("state-act");
 const voice = document.getElementById("said");
 const notice = document.getElementById("notice");
-
-const counted = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 /** Announce something to screen readers. */
 export function announce(words) {
@@ -27,16 +27,35 @@ export function note(words) {
 }
 
 function words({ waiting, needs, problem, told, nextTry, signedOut, lasting }) {
-  const kept = lasting ? `${waiting} kept on this device` : `${waiting} kept while this page stays open`;
-  const seconds = Math.max(0, Math.ceil((nextTry - Date.now()) / 1_000));
-  const next = nextTry ? `, next try in ${seconds} s` : ", trying now";
-  if (needs) return ["needs", `${counted(needs, "rating")} ${needs === 1 ? "needs" : "need"} you`];
-  if (signedOut) return ["needs", waiting ? `Signed out: ${kept}` : "Signed out"];
-  if (!waiting) return ["saved", "Saved"];
-  if (problem === "offline") return ["offline", `Offline: ${kept}${next}`];
-  if (problem === "server") return ["offline", `${told.replace(/\.$/, "") || "The server has a problem"}: ${kept}${next}`];
-  if (problem === "browser") return ["offline", `This browser does not let its storage be read: ${kept}${next}`];
-  return ["saving", lasting ? `Saving ${waiting}` : `Saving ${waiting}: this browser keeps nothing, leave the page open`];
+  // Translators: the rater has to decide about so many ratings.
+  if (needs) return ["needs", filled(ngettext("%(n)s rating needs you", "%(n)s ratings need you", needs), { n: needs })];
+  const n = { n: waiting };
+  // Translators: %(n)s ratings and other acts.
+  const kept = lasting ? ngettext("%(n)s kept on this device", "%(n)s kept on this device", waiting)
+    // Translators: %(n)s ratings and other acts.
+    : ngettext("%(n)s kept while this page stays open", "%(n)s kept while this page stays open", waiting);
+  if (signedOut) return ["needs", waiting ? filled(gettext("Signed out: %(kept)s"), { kept: filled(kept, n) }) : gettext("Signed out")];
+  if (!waiting) return ["saved", gettext("Saved")];
+  // Translators: such as “Offline: 3 kept on this device, next try in 5 s”.
+  if (problem) return ["offline", filled(gettext("%(problem)s: %(kept)s, %(next)s"), { problem: problemOf(problem, told), kept: filled(kept, n), next: next(nextTry) })];
+  // Translators: %(n)s ratings and other acts.
+  if (lasting) return ["saving", filled(ngettext("Saving %(n)s", "Saving %(n)s", waiting), n)];
+  // Translators: %(n)s ratings and other acts.
+  return ["saving", filled(ngettext("Saving %(n)s: this browser keeps nothing, leave the page open", "Saving %(n)s: this browser keeps nothing, leave the page open", waiting), n)];
+}
+
+function problemOf(problem, told) {
+  // Translators: the begin of “Offline: 3 kept on this device, next try in 5 s”.
+  if (problem === "offline") return gettext("Offline");
+  if (problem === "browser") return gettext("This browser does not let its storage be read");
+  return told.replace(/[.。]$/, "") || gettext("The server has a problem");
+}
+
+function next(nextTry) {
+  // Translators: the end of “Offline: 3 kept on this device, trying now”.
+  if (!nextTry) return gettext("trying now");
+  // Translators: the end of “Offline: 3 kept on this device, next try in 5 s”; s: seconds.
+  return filled(gettext("next try in %(seconds)s s"), { seconds: Math.max(0, Math.ceil((nextTry - Date.now()) / 1_000)) });
 }
 
 /** Show the state of `outbox` from now on. `decide` opens the dialog that it needs. */
@@ -51,7 +70,8 @@ export function watch(outbox, decide) {
     chip.dataset.kind = kind;
     chip.textContent = text;
     act.hidden = kind !== "needs";
-    act.textContent = state.needs ? "Decide" : "Sign in";
+    // Translators: a button: decide which of two ratings counts, or sign in.
+    act.textContent = state.needs ? gettext("Decide") : gettext("Sign in");
     clearTimeout(ticking);
     if (state.nextTry && state.waiting) ticking = setTimeout(show, 1_000);
     if (kind === "saving") return;
@@ -62,7 +82,8 @@ export function watch(outbox, decide) {
   outbox.addEventListener("change", show);
   outbox.addEventListener("confirmed", () => {
     saved += 1;
-    if (saved % OFTEN === 0) announce(`${saved} saved`);
+    // Translators: read out now and then: %(n)s ratings and other acts are saved.
+    if (saved % OFTEN === 0) announce(filled(ngettext("%(n)s saved", "%(n)s saved", saved), { n: saved }));
   });
   act.addEventListener("click", decide);
   show();

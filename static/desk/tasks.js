@@ -7,8 +7,8 @@ const HELD = 20; // tasks that the server leases to a rater at most
 const COUNT_ANEW = 60_000; // ms between two counts of what is left
 const RENEW = 5 * 60_000; // ms between two renewals of the leases
 
-/** The tasks that come next. Its events: "more", when tasks came; "outlook" {outlook}, now and then; "guidelines"
- *  {version} and "scale" {version}, the latest. */
+/** The tasks that come next. Its events: "more", when tasks came; "outlook" {outlook}, now and then, when the server has
+ *  all acts; "guidelines" {version} and "scale" {version}, the latest. */
 export class Tasks extends EventTarget {
   #wire;
   #outbox;
@@ -18,6 +18,9 @@ export class Tasks extends EventTarget {
   #done = new Map(); // token → the number of the first claim whose answer knows that it was done
   #claims = 0;
   #counted = Date.now(); // when what is left was counted
+  #isUnsure = false; // whether the last count may have been without an act, or with one that counts here, too
+  #queries; // of which it was counted; null where none is
+  #changes = 0; // of the outbox
   #claiming = null;
   #last = false; // whether the last claim brought fewer than it asked for
   #pace = 12; // seconds for a document
@@ -25,8 +28,9 @@ export class Tasks extends EventTarget {
   current;
   closed = ""; // the answer to the last claim where the person rates here no longer
 
-  constructor(wire, outbox, path) {
+  constructor(wire, outbox, path, outlook) {
     super();
+    this.#queries = outlook.queries;
     this.#wire = wire;
     this.#outbox = outbox;
     this.#path = path;
@@ -34,6 +38,10 @@ export class Tasks extends EventTarget {
       if (act.kind === "undo") return;
       if (this.#done.has(act.token)) this.settled(act.token);
       else this.#next = this.#next.filter((task) => task.token !== act.token); // done in another tab
+    });
+    outbox.addEventListener("change", () => {
+      this.#changes += 1;
+      this.#countAgain();
     });
     setInterval(() => { if (!document.hidden) this.fetch(); }, RENEW);
   }
@@ -76,7 +84,12 @@ export class Tasks extends EventTarget {
   /** Claim more if few are left. */
   stock() {
     // Near the end the server gives fewer than were asked for: do not claim at every step.
-    if (this.#next.length < (this.#last ? 2 : Math.ceil(this.#wanted / 2))) this.fetch();
+    if (this.#next.length < (this.#last ? 2 : Math.ceil(this.#wanted / 2)) || this.#isNew(this.current)) this.fetch();
+  }
+
+  /** Whether it is of a query of which nothing is counted yet. */
+  #isNew(task) {
+    return Boolean(task && !task.warm_up && this.#queries && !(task.query.token in this.#queries));
   }
 
   /** The current task was done in so many seconds, and is left out until it is undone or given out anew. */
@@ -106,8 +119,16 @@ export class Tasks extends EventTarget {
 
   /** Claim tasks. Resolves to whether the server answered; concurrent calls are one request. */
   fetch() {
-    this.#claiming ??= this.#claim().finally(() => { this.#claiming = null; });
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = null;
+      this.#countAgain();
+    });
     return this.#claiming;
+  }
+
+  /** Count what is left once more, as soon as the server has all acts. */
+  #countAgain() {
+    if (this.#isUnsure && !this.#claiming && this.#outbox.acts.length === 0) this.fetch();
   }
 
   /** Claim with a new request: the answer to a running one may be outdated. */
@@ -124,7 +145,11 @@ export class Tasks extends EventTarget {
     // The server sends only tasks that are not in `have`.
     const here = [this.current, ...this.#next, ...this.#outbox.acts].filter((one) => one?.token);
     const have = here.map((one) => one.token).filter((token) => this.#known.has(token)).join(" ");
-    const outlook = Date.now() - this.#counted > COUNT_ANEW ? "1" : "";
+    const isNew = [this.current, ...this.#next].some((task) => this.#isNew(task));
+    const isSettled = this.#outbox.acts.length === 0;
+    const changes = this.#changes;
+    const outlook = isNew || this.#isUnsure || Date.now() - this.#counted > COUNT_ANEW ? "1" : "";
+    this.#isUnsure = false; // a claim that fails is not repeated at once
     const { status, body } = await this.#wire.post(this.#path, { count, have, outlook });
     if (status === 401 && body) this.#outbox.leave();
     this.closed = body?.closed ? body.error : "";
@@ -133,8 +158,10 @@ export class Tasks extends EventTarget {
     this.take(body.tasks, body.order, claim);
     this.dispatchEvent(new CustomEvent("guidelines", { detail: body.guidelines }));
     this.dispatchEvent(new CustomEvent("scale", { detail: body.scale }));
-    if (body.outlook) {
+    if (body.outlook) this.#isUnsure = !isSettled || changes !== this.#changes;
+    if (body.outlook && !this.#isUnsure) {
       this.#counted = Date.now();
+      this.#queries = body.outlook.queries;
       this.dispatchEvent(new CustomEvent("outlook", { detail: body.outlook }));
     }
     return true;

@@ -1,5 +1,7 @@
 // Requests to the server. Answers of the application are told from silence and from those of proxies in between.
 
+import { gettext } from "./words.js";
+
 const PATIENCE = 20_000; // ms until a request counts as failed
 
 /** A random UUID. crypto.randomUUID is missing on pages without TLS. */
@@ -70,12 +72,13 @@ export class Wire {
   /** Sign in. True, or a sentence that says why not. */
   async enter(username, password) {
     const { account, csrf } = await this.look();
-    if (account === undefined) return "The server does not answer. Nothing is lost: try again in a moment.";
+    const silence = gettext("The server does not answer. Nothing is lost: try again in a moment.");
+    if (account === undefined) return silence;
     const body = new URLSearchParams({ username, password });
     const answer = await ask(this.signIn, { method: "POST", body, headers: { "X-CSRFToken": csrf } });
     if (answer.type === "opaqueredirect") return true;
-    if (answer.status === 429) return "Too many tries. Wait a minute and try again.";
-    if (answer.status === 200) return "This name and password do not fit. Mind capital letters.";
-    return answer.body?.error ?? "The server does not answer. Nothing is lost: try again in a moment.";
+    if (answer.status === 429) return gettext("Too many tries. Wait a minute and try again.");
+    if (answer.status === 200) return gettext("This name and password do not fit. Mind capital letters.");
+    return answer.body?.error ?? silence;
   }
 }
