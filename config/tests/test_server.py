@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPResponse
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -363,19 +364,40 @@ def test_a_setting_that_cannot_be_is_one_line(tmp_path):
     assert done.returncode == 1 and "IDEALIST_LARGEST_UPLOAD" in line
 
 
-@pytest.mark.slow
-def test_with_the_sample_it_prints_a_link_for_each_role_and_they_open(tmp_path):
+@contextmanager
+def started(folder: Path, *, prepared_with: str) -> Iterator[tuple[subprocess.Popen, dict]]:
+    """A server with IDEALIST_DEMO=1 after `prepare` with the value given, and the environment of both."""
     of_others = {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS"}
     own = {name: value for name, value in os.environ.items() if name not in of_others}
-    how = {"env": own | {"IDEALIST_DATA": str(tmp_path), "IDEALIST_DEMO": "1"}, "cwd": ROOT}
-    subprocess.run([sys.executable, "manage.py", "prepare"], check=True, **how)
+    own |= {"IDEALIST_DATA": str(folder), "IDEALIST_DEMO": prepared_with}
+    subprocess.run([sys.executable, "manage.py", "prepare"], check=True, env=own, cwd=ROOT)
+    own["IDEALIST_DEMO"] = "1"
     command = [sys.executable, "-m", "config.server", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **how) as process:
-        said = [process.stdout.readline().split() for _ in range(4)]
-        assert [words[1] for words in said[1:]] == ["rater", "analyst", "admin"]
-        with urlopen(said[-1][-1], timeout=PATIENCE) as page:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own, cwd=ROOT) as process:
+        try:
+            yield process, own
+        finally:
+            process.terminate()
+
+
+@pytest.mark.slow
+def test_with_the_sample_it_prints_a_link_for_each_role_and_a_refused_start_ends_none(tmp_path):
+    with started(tmp_path, prepared_with="1") as (process, environment):
+        lines = [process.stdout.readline().split() for _ in range(4)]
+        assert [words[1] for words in lines[1:]] == ["rater", "analyst", "admin"]
+        link = lines[-1][-1]
+        # One for others would close the accounts of the sample, and this one is refused: its port is taken.
+        command = [sys.executable, "run.py", "--port", str(urlsplit(link).port)]
+        environment["IDEALIST_HOSTS"] = "ratings.example.org"
+        assert subprocess.run(command, env=environment, cwd=ROOT, timeout=PATIENCE).returncode == 1
+        with urlopen(link, timeout=PATIENCE) as page:
             assert page.status == 200
-        process.terminate()
+
+
+@pytest.mark.slow
+def test_without_the_sample_it_starts_and_says_how_to_look_around(tmp_path):
+    with started(tmp_path, prepared_with="0") as (process, _):
+        assert "IDEALIST_DATA=another-folder" in process.stdout.readline()
 
 
 # Large bodies

@@ -10,8 +10,8 @@ from ratings.people.sign_in import links
 
 LOOK_AROUND = "Look around in the sample; each link signs in once, within 10 minutes:"
 NO_SAMPLE = (
-    "There is no sample, because this database had a collection before its first start. To look around in one:"
-    " IDEALIST_DATA=another-folder python3 run.py"
+    "Nobody can look around here: a first start on this machine alone loads the sample, into a database without a"
+    " collection, and a start for others closes it. To look around: IDEALIST_DATA=another-folder python3 run.py"
 )
 
 
@@ -30,9 +30,12 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no open account {username}.")
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
-        if sample and settings.DEMO:
+        if sample:
+            # Each start opens or closes these accounts. A command has none of its settings but the database.
             visitors = users.filter(username__in=visits.SAMPLE_USERNAMES).order_by("-username")
-            self.stdout.write(LOOK_AROUND if visitors else NO_SAMPLE)
+            if settings.FOR_OTHERS or not visitors:
+                raise CommandError(NO_SAMPLE)
+            self.stdout.write(LOOK_AROUND)
             for user in visitors:
                 self.stdout.write(f"as {user.get_username().removeprefix('sample-'):8} {_link(user, site)}")
 

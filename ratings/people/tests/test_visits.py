@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -98,14 +98,21 @@ def test_where_it_is_off_nobody_is_in_and_no_token_of_a_visitor_opens(settings):
     assert visitor("rater")
 
 
-def test_a_start_prints_a_link_for_each_role_and_none_without_the_sample(settings):
-    out = StringIO()
-    call_command("sign_in_link", sample=True, site="http://127.0.0.1:8000/", stdout=out)
-    assert [line.split()[1] for line in out.getvalue().splitlines()[1:]] == ["rater", "analyst", "admin"]
-    settings.DEMO = False
-    out = StringIO()
-    call_command("sign_in_link", sample=True, stdout=out)
-    assert out.getvalue() == ""
+def test_a_start_and_each_command_after_it_print_a_link_for_each_role(settings):
+    for settings.DEMO in (True, False):  # a command has not the setting that a start gives the server
+        out = StringIO()
+        call_command("sign_in_link", sample=True, stdout=out)
+        assert [line.split()[1] for line in out.getvalue().splitlines()[1:]] == ["rater", "analyst", "admin"]
+
+
+def test_where_the_sample_is_closed_or_others_are_served_the_command_says_how_to_look_around(settings):
+    settings.FOR_OTHERS = True
+    with pytest.raises(CommandError, match="IDEALIST_DATA=another-folder python3 run.py"):
+        call_command("sign_in_link", sample=True)
+    settings.FOR_OTHERS = settings.DEMO = False
+    sample.prepare()  # a start with --host
+    with pytest.raises(CommandError, match="a start for others closes it"):
+        call_command("sign_in_link", sample=True)
 
 
 @pytest.mark.parametrize(("role", "page"), [("rater", "rate"), ("analyst", "overview"), ("admin", "progress")])
