@@ -13,6 +13,7 @@ CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as 
 # Names of members: with the list of topics, with the turns of a conversation, and with the text of a turn.
 TOPIC_LIST_MEMBERS = ("topics", "queries")
 TURNS_MEMBERS = ("turn", "turns")
+SYSTEM_MEMBER = "response"  # of a turn in which the system alone speaks, so that it is no query
 TEXT_MEMBERS = ("raw_utterance", "utterance", "manual_rewritten_utterance", "text", "query")
 _in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(TOPIC_LIST_MEMBERS)})"\s*:\s*)?\[\s*(\{{)')
 _name = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
@@ -20,11 +21,11 @@ MEMBERS_LOOKED_AT = 20  # of an object
 
 
 def is_topics(start: Start) -> bool:
-    """Whether it is a list whose first object has a text, or an object whose members are texts or such objects."""
+    """Whether it is a list whose first object is a topic, or an object whose members are texts or topics."""
     if first := _in_list.match(start.text):
-        return _names_text(_value(start.text, first.start(1))[0])
+        return _is_topic(_value(start.text, first.start(1))[0])
     members = list(_members(start.text).values())
-    return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_names_text, members)))
+    return bool(members) and (all(isinstance(value, str) for value in members) or all(map(_is_topic, members)))
 
 
 def _members(text: str) -> dict[str, Any]:
@@ -53,11 +54,24 @@ def _value(text: str, at: int) -> tuple[Any, int]:
         return None, at
 
 
-def _names_text(value: Any) -> bool:
+def _is_topic(value: Any) -> bool:
+    """Whether it is an object that names a text, or has turns of a conversation that do."""
     try:
-        return isinstance(value, dict) and "text" in tables.layout_of("queries", value, {}).column
+        return isinstance(value, dict) and (
+            any(map(_text_of_turn, _turns_of(value))) or "text" in tables.layout_of("queries", value, {}).column
+        )
     except ValueError:
         return False
+
+
+def _turns_of(topic: dict[str, Any]) -> list[dict[str, Any]]:
+    """The turns of a conversation, as TREC CAsT has them; [] of another topic."""
+    turns = next((topic[name] for name in TURNS_MEMBERS if isinstance(topic.get(name), list)), [])
+    return turns if all(isinstance(turn, dict) for turn in turns) else []
+
+
+def _text_of_turn(turn: dict[str, Any]) -> Any:
+    return next((turn[name] for name in TEXT_MEMBERS if name in turn), "")
 
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
@@ -69,22 +83,20 @@ def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | R
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
     is_noted = False
     for item in _records(source):
-        if isinstance(item, Refusal):
+        turns = [] if isinstance(item, Refusal) else _turns_of(item[1])
+        if not turns:
             yield item
             continue
         line, record = item
-        turns = next((record[name] for name in TURNS_MEMBERS if isinstance(record.get(name), list)), None)
-        if not turns or not all(isinstance(turn, dict) for turn in turns):
-            yield item
-            continue
         if not is_noted:
             source.notes.append(f"{source.name}: its topics are conversations, of which each turn is a query.")
             is_noted = True
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(turns, 1):
+            if SYSTEM_MEMBER in turn and not _text_of_turn(turn):
+                continue
             number = turn.get("number", turn.get("turn_id", place))
-            text = next((turn[name] for name in TEXT_MEMBERS if name in turn), "")
-            yield line, {"key": f"{topic}_{number}", "text": text}
+            yield line, {"key": f"{topic}_{number}", "text": _text_of_turn(turn)}
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:

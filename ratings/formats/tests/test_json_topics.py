@@ -18,6 +18,7 @@ def source(content) -> Source:
 
 
 FOG = Topic(2, "q1", "fog", None, None, None)
+OF_TWO = [{"number": "1-2", "response": "Rain?"}, {"number": "1-3", "utterance": "fog"}]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,10 @@ FOG = Topic(2, "q1", "fog", None, None, None)
             [FOG._replace(line=3, fields={"title": "x"})],
         ),
         ([{"text": "fog"}], [FOG._replace(key=None)]),
+        # As TREC CAsT has conversations: of 2020 and 2021, and of 2022, where the system has turns of its own
+        ([{"number": 81, "turn": [{"number": 1, "raw_utterance": "fog"}]}], [FOG._replace(key="81_1")]),
+        ([{"number": 132, "turn": OF_TWO}], [FOG._replace(key="132_1-3")]),
+        ({"81": {"turns": [{"text": "fog"}]}}, [FOG._replace(line=3, key="81_1")]),
     ],
 )
 def test_topics_are_known_and_read(content, topics):
@@ -46,7 +51,16 @@ def test_topics_are_known_and_read(content, topics):
 
 def test_what_is_no_list_of_topics_is_not_taken_for_one():
     other = {"collection": "x", "options": {"gain": "linear"}, "results": []}
-    for content in (other, {"id": "q1", "text": "fog"}, {"a": 1}, [{"a": 1}], ["fog"], [[{"text": "fog"}]], "{"):
+    for content in (
+        other,
+        {"id": "q1", "text": "fog"},
+        {"a": 1},
+        [{"a": 1}],
+        [{"turn": [{"a": 1}]}],
+        ["fog"],
+        [[{"text": "fog"}]],
+        "{",
+    ):
         found = recognised(source(content), "queries", "topics")
         assert isinstance(found, Refusal) or found.name != "json-topics"
 
