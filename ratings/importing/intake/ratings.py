@@ -34,7 +34,7 @@ from .topics import ImportForQueries, Topics
 StagedRow = namedtuple("StagedRow", "rater query document grade reason comment seconds rated_at file line unnamed")
 TABLE = f"rating ({', '.join(StagedRow._fields)})"
 CONTENT = ("grade", "reason", "comment")
-MEANINGS_OF_REPEATS = ("raters", "last")  # what a pair that is rated again may mean
+MEANINGS_OF_REPEATS = ("refuse", "raters", "last")  # what a pair that is rated again may mean
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
 # The second row of a pair that names nobody is by "NAME 2", and so on.
@@ -66,7 +66,7 @@ class RatingsImport(ImportForQueries):
     names_people = True  # so that rows without a name may be of several
 
     rater: str | None = None
-    repeats: str | None = None
+    repeats: str = "refuse"
 
     def __post_init__(self) -> None:
         if self.rater is not None:
@@ -102,10 +102,13 @@ class RatingsImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
+        self.of_one: set[int] = set()  # files, as qrels, that give one grade to a pair: equal lines are one
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
                 continue
+            if format.queries_by != EITHER:
+                self.of_one.add(file)
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
                 put(self.stage, "rating", self._staged_rows(rows, source, file, topics, format))
@@ -117,8 +120,6 @@ class RatingsImport(ImportForQueries):
         self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, format: Format
     ) -> Iterator[StagedRow]:
         """The rows of the stage for the ratings of queries of the collection. Others are skipped or refused."""
-        # A line of qrels says which grade a pair has. A row of a table without a name is by one of several people.
-        by_people = self.names_people and format.queries_by == EITHER
         for row in rows:
             query = topics.id_of(row.query)
             if query is None:
@@ -137,7 +138,7 @@ class RatingsImport(ImportForQueries):
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at
-            unnamed = by_people and not row.rater
+            unnamed = self.names_people and not row.rater
             yield StagedRow(name, query, row.document, *content, file, row.line, unnamed)
 
     # Check
@@ -182,8 +183,8 @@ class RatingsImport(ImportForQueries):
     def _count_and_check(self) -> int:
         """How many ratings there are, one for each rater and pair.
 
-        Counts repeated rows, and refuses those that contradict. Of rows without a name even equal ones may be of
-        two raters, so they are refused, too.
+        Counts repeated rows, and refuses those that contradict. Of rows of a table without a name even equal ones
+        may be of two raters, so they are refused, too.
         """
         total = 0
         for rows in self._rows_by_pair():
@@ -195,7 +196,8 @@ class RatingsImport(ImportForQueries):
                 continue
             first, *later = rows
             for row in later:
-                if _content(row) == _content(first) and not row.unnamed:
+                are_one = not row.unnamed or row.file in self.of_one
+                if are_one and _content(row) == _content(first):
                     self.report.counts["duplicates"] += 1
                 else:
                     self._refuse_repeat(first, row)

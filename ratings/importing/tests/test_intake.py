@@ -592,7 +592,7 @@ def test_a_line_said_twice_is_counted_and_one_that_says_something_else_is_refuse
     assert "1 line repeats an earlier one." in report.facts
     report = intake.import_qrels(collection, sources("q1 0 c 3\n", "q2 0 c 3\nq1 0 c 2\n"))
     assert refused(report) == [
-        "file2, line 2: document c has another grade for the same query on line 1 of file1. Keep one of the two."
+        "file2, line 2: document c has another grade for the same query and no name of a rater on line 1 of file1."
     ]
     assert Rating.objects.count() == 2
 

@@ -75,6 +75,24 @@ def test_each_row_without_a_name_may_be_of_another_rater(collection, file, text,
     assert "0 new, 0 changed" in out
 
 
+@pytest.mark.parametrize("grades", [[2, 0], [2, 2]])
+@pytest.mark.parametrize("name", ["t.qrels", "t.letor", "t.json"])
+def test_each_line_without_a_name_may_be_of_another_rater_where_equal_ones_are_one(collection, file, name, grades):
+    rows = [("d1", grade) for grade in grades] + [("d2", 1)]
+    ratings = [{"docId": document, "rating": str(grade)} for document, grade in rows]
+    opensearch = {"judgmentRatings": [{"query": "red shoes", "ratings": ratings}]}
+    path = file({
+        "t.qrels": "".join(f"q1 0 {document} {grade}\n" for document, grade in rows),
+        "t.letor": "".join(f"{grade} qid:q1 1:0.5 # {document}\n" for document, grade in rows),
+        "t.json": json.dumps(opensearch),
+    }[name], name)  # fmt: skip
+    if grades[0] != grades[1]:
+        err = refusal("import_ratings", "c", path, "--rater", "r", "--repeats", "refuse")
+        assert "If each is of another rater, give --repeats raters." in err and "Keep one" not in err
+    done("import_ratings", "c", path, "--rater", "r", "--repeats", "raters")
+    assert told() == sorted([("q1", "d1", "r", grades[0]), ("q1", "d1", "r 2", grades[1]), ("q1", "d2", "r", 1)])
+
+
 @pytest.mark.both_databases
 def test_of_a_pair_that_a_rater_rates_again_the_latest_may_count(collection, file):
     path = file(AGAIN)

@@ -80,9 +80,11 @@ class ImportRowsCommand(ImportCommand):
         if self.kind == "ratings":
             text = "the grades that words in a table stand for: bad=0,good=2,n/a=unrateable"
             parser.add_argument("--map", metavar="WORD=GRADE,…", action="append", default=[], help=text)
-            text = "a pair that is rated again: raters, each line without a name is of another rater; last, the"
-            text += " later one counts; by default it is refused"
-            parser.add_argument("--repeats", choices=MEANINGS_OF_REPEATS, help=text)
+            text = (
+                "a pair that is rated again: refuse, the default; raters, each line without a name is of another"
+            )
+            text += " rater; last, the later one counts"
+            parser.add_argument("--repeats", choices=MEANINGS_OF_REPEATS, default="refuse", help=text)
 
     def run_row_import(
         self, intake: Callable[..., Report], slug: str, files: Sequence[str], options: dict, *own_options: str
