@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import values
 from .refusal import Refusal, cure_of
-from .source import Source, Start
+from .source import LONGEST_LINE, Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
 DEEPEST_NESTING = 100  # levels of objects and lists
@@ -203,6 +203,8 @@ class _Text:
             if self.text.find("\\u", self.at, end) >= 0:
                 _check_storable(value)
             _check_depth(value, DEEPEST_NESTING)
+            if end - self.at > LONGEST_LINE:
+                _check_lengths(value)
         except json.JSONDecodeError as error:
             line = self.line + self.text.count("\n", self.at, error.pos)
             raise _Broken(line, f"this is not JSON: {error.msg}") from error
@@ -218,17 +220,31 @@ class _Text:
         self.at = to
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value, and the names of its members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        if isinstance(value, dict):
+            yield from value
+            value = value.values()
+        for inner in value:
+            yield from _texts(inner)
+
+
 def _check_storable(value: Any) -> None:
     """Raises ValueError for a NUL or half a surrogate pair, which escapes can spell and no database stores."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _check_storable(name)
-            _check_storable(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _check_storable(inner)
-    elif isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
-        raise ValueError(f"the text {values.quoted(value)} holds a NUL or half a surrogate pair")
+    for text in _texts(value):
+        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            raise ValueError(f"the text {values.quoted(text)} holds a NUL or half a surrogate pair")
+
+
+def _check_lengths(value: Any) -> None:
+    """Raises ValueError for a text that is longer than a line of other formats may be."""
+    for text in _texts(value):
+        if len(text) > LONGEST_LINE:
+            most = f"{LONGEST_LINE // 1_000_000} MB"
+            raise ValueError(f"the text {values.quoted(text)} is longer than {most}; shorten it")
 
 
 def _check_depth(value: Any, deepest: int) -> None:

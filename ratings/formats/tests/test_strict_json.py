@@ -29,6 +29,14 @@ def test_values_come_two_steps_into_an_object_with_their_lines():
     ]
 
 
+@pytest.mark.parametrize("form", ['[1,\n{"id": "d1", "body": "%s"}]', '{"a": {"b":\n["%s"]}}', '{"a":\n"%s"}'])
+def test_a_text_may_be_as_long_as_a_line_and_no_longer(form):
+    longest = "x" * 10_000_000
+    assert not any(isinstance(part, Refusal) for part in parts_of(form % longest))
+    *_, refusal = parts_of(form % f"{longest}y")
+    assert refusal.line == 2 and "10,000,001 characters) is longer than 10 MB; shorten it" in refusal.problem
+
+
 def test_values_come_one_step_into_a_list():
     assert parts_of('[{"a": {"b": 1}},\n[2], -3.5]') == [
         Part(1, (0,), {"a": {"b": 1}}),
