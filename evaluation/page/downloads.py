@@ -76,6 +76,6 @@ def table_response(
 
 def json_response(name: str, document: dict) -> HttpResponse:
     """The response with the document as JSON, to read in the browser or to save under its name."""
-    response = HttpResponse(documents.as_text(document), content_type="application/json")
+    response = HttpResponse(documents.as_text(document), content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
     return response

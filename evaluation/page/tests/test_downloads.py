@@ -50,6 +50,15 @@ def test_a_workbook_has_the_cells_of_the_csv(client, name):
     assert book["Content-Disposition"] == table["Content-Disposition"].replace(".csv", ".xlsx")
 
 
+@pytest.mark.parametrize("ending", ["csv", "json"])
+@pytest.mark.parametrize("name", NAMES)
+def test_text_says_its_charset(client, name, ending):
+    collection = make_hills()
+    analyst(client, collection)
+    address = reverse(f"{name}_{ending}", args=[collection.slug])
+    assert client.get(address)["Content-Type"].endswith("; charset=utf-8")
+
+
 def test_a_table_that_is_too_long_for_a_workbook_is_refused(client, monkeypatch):
     address = reverse("queries_xlsx", args=[make_hills().slug])
     analyst(client, Collection.objects.get())
