@@ -201,6 +201,7 @@ def test_the_proxy_knows_all_servers_keeps_no_addresses_and_says_who_asks():
         "proxy_request_buffering off;",
         "limit_conn addresses 50;",
         "client_max_body_size 3m;",
+        "return 301 https://$host$tls_port$request_uri;",
     ):
         assert line in text("nginx.conf")
     (place,) = re.findall(r"location ~ (\S+) \{[^}]*client_max_body_size 100m;", text("nginx.conf"))
