@@ -467,3 +467,80 @@ def test_the_turns_of_conversations_are_queries(empty, file):
     done("import_queries", "c", file(json.dumps(topics), "t.json"))
     done("import_qrels", "c", file("31_1 0 d1 2\n31_2 0 d2 1\n", "t.qrels"))
     assert told() == [("31_1", "d1", "qrels", 2), ("31_2", "d2", "qrels", 1)]
+
+
+# The cases beside the project: what refuses each file, the options with which it is read, and what comes
+
+NUMBERS = "the last 3 of 6 columns are numbers, as grades for several aspects are"
+CASES = [
+    ("import_ratings 01-consensus.csv", "may be raters", "--columns raters=Ann|Bob", "48 ratings"),
+    ("import_ratings 01-median-and-variance.csv --columns document=id", "such as a mean", "", ""),
+    ("import_qrels 02-three-aspects.qrels", NUMBERS, "--columns query=1,document=3,grade=4", "5 ratings"),
+    ("import_run 02-three-aspects.qrels", NUMBERS, "", ""),
+    ("import_run 02-three-aspects-more.qrels --order score", NUMBERS, "", ""),
+    ("import_queries 03-letor-4.txt", "the text of query 10032 is empty", "", ""),
+    ("import_ratings 05-unnamed-differ.csv --rater r", "of another rater", "--repeats raters", "4 ratings"),
+    ("import_ratings 05-unnamed-equal.csv --rater r", "of another rater", "--repeats raters", "5 ratings"),
+    ("import_ratings 05-rated-again.csv", "the later one counts", "--repeats last", "1 earlier rating"),
+    ("import_documents 06-blank-ids.csv", "ids may have blanks", "--spaced-ids", "2 documents"),
+    ("import_ratings 06-blank-ids-ratings.csv --rater r", "ids may have blanks", "--spaced-ids", "2 ratings"),
+    ("import_queries 06-blank-query-ids.csv", "ids may have blanks", "--spaced-ids", "2 queries"),
+    ("import_ratings 07-nfd.csv --rater r", "", "", "2 ratings"),
+    ("import_ratings 07-no-break-space.csv --rater r", "", "", "3 ratings"),
+    ("import_documents 08-array.json", "", "", "2 documents"),
+    ("import_documents 08-integer-ids.jsonl", "", "", "2 documents"),
+    ("import_documents 08-other-names.jsonl", "id=NAME", "--columns id=objectID,title=name", "2 documents"),
+    ("import_run 09-dict-run.json --system s", "", "", "2 rankings with 5 results"),
+    ("import_ratings 09-dict-qrels.json --rater r", "", "", "3 ratings"),
+    ("import_ratings 09-rank-eval.json --rater r", "none of its queries (amsterdam, berlin)", "", ""),
+    ("import_documents 10-lone-quotes.tsv --header no --columns id=1,body=2", "quotation marks are a part",
+     "--quoting none", "5 documents"),
+    ("import_ratings 11-grade-words.csv", "--map '3 - Perfect=GRADE'",
+     "--map '3 - Perfect=3,2 - Good=2,0 - Irrelevant=0'", "3 ratings"),
+    ("import_ratings 12-three-columns.qrels --rater r --header no --columns query=1,document=2,grade=3",
+     "--map L0=GRADE", "--map L0=0,L2=2,L4=3", "3 ratings"),
+    ("import_ratings 12-five-columns.qrels --rater r --header no --columns query=1,document=3,grade=5", "", "",
+     "4 ratings"),
+    ("import_queries 13-long-query.jsonl", "", "", "1 query"),
+    ("import_ratings 13-long-ratings.csv --rater r", "", "", "2 ratings"),
+    ("import_ratings 14-title-row.xlsx --rater r", "--header 3", "--header 3", "2 ratings"),
+    ("import_qrels 15-conversations.qrels", "", "", "3 ratings"),
+    ("import_ratings 16-qrels.parquet --rater r", "", "", "3 ratings"),
+    ("import_run 16-twice.run", "the better place counts", "--keep-first", "2 rankings with 3 results"),
+    ("import_ratings 17-merged-cells.xlsx --rater r", "the query above counts", "--fill-down", "5 ratings"),
+    ("import_ratings 17-fill-down.csv --rater r", "the query above counts", "--fill-down", "5 ratings"),
+    ("import_queries 18-queries.xml", "it has the tags 'en', 'fr'", "--columns text=en", "1 query"),
+]  # fmt: skip
+
+
+def folder_of_cases(shared: Path) -> Path:
+    folder = shared / "cases" / "strangers-3"
+    return folder if folder.is_dir() else pytest.skip(f"there is no {folder}")
+
+
+@pytest.mark.parametrize(("line", "refused", "cure", "made"), CASES, ids=[case[0].split()[1] for case in CASES])
+def test_each_case_of_the_folder_is_read_or_refused_with_a_cure_that_works(
+    shared, empty, monkeypatch, line, refused, cure, made
+):
+    monkeypatch.chdir(folder_of_cases(shared))
+    for queries in ("queries.tsv", "11-queries.tsv", "13-long-query.tsv", "15-conversations.json"):
+        done("import_queries", "c", queries)
+    name, *arguments = shlex.split(line)
+    if refused:
+        assert refused in refusal(name, "c", *arguments)
+    if made:
+        out, err, stopped = command(name, "c", *arguments, *shlex.split(cure))
+        assert made in out and not stopped, err
+
+
+def test_a_column_of_a_consensus_that_is_left_out_is_no_rater(shared, collection, monkeypatch):
+    monkeypatch.chdir(folder_of_cases(shared))
+    done("import_ratings", "c", "01-consensus.csv", "--columns", "raters=Ann|Bob")
+    done("import_run", "c", "01-consensus.run")
+    agreement, _, _ = command("agreement", "c", "--format", "json")
+    scores, _, _ = command("evaluate", "c", "--measure", "nDCG@10", "--format", "json")
+    coefficients = {row["name"]: row["value"] for row in json.loads(agreement)["coefficients"]}
+    assert (coefficients["alpha_nominal"], coefficients["alpha_ordinal"]) == pytest.approx(
+        (0.0972, 0.4517), abs=5e-5
+    )
+    assert json.loads(scores)["results"][0]["mean"] == pytest.approx(0.5226, abs=5e-5)

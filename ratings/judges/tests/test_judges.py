@@ -563,7 +563,10 @@ def test_a_run_that_ends_at_its_cap_names_its_last_failure(server):
     assert "Connection refused" in run.message
 
 
-@pytest.mark.parametrize(("status", "key", "named"), [(401, "", True), (401, "secret", False), (503, "", False)])
+@pytest.mark.parametrize(
+    ("status", "key", "named"),
+    [(401, "", True), (500, "", True), (401, "secret", False), (500, "secret", False), (503, "", False)],
+)
 def test_an_error_that_a_missing_key_may_explain_says_that_none_was_sent(server, settings, status, key, named):
     found = server(lambda handler, _: handler.send(b"Internal Server Error", status))
     place, fence = urlsplit(found.url).netloc, f"-----{'0' * 24}-----"

@@ -174,6 +174,13 @@ def test_who_cancels_at_the_provider_is_told_so_and_not_signed_in(provider, clie
     assert who(client) == ""
 
 
+def test_who_is_signed_in_and_refused_at_the_provider_is_told_that_they_are_still_in(provider, client):
+    came_back(client, provider)
+    page = refused_with(client, "access_denied")
+    assert "You are still signed in as <b>anna</b>" in page and "Not signed in" not in page
+    assert who(client) == "anna"
+
+
 # Accounts
 
 
