@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 def lists_in(answer: Any) -> list[Found]:
-    """The lists that may be the results, the longest first.
+    """The lists that may be the results: rows behind a head first, then the longest.
 
     The elements of a list are objects, or rows: lists of equally many texts and numbers. A head may stand before
     the rows. The path then ends with the index of the first row and a colon.
@@ -41,7 +41,8 @@ def lists_in(answer: Any) -> list[Found]:
         elif first := _first_row(elements):
             path_of_rows = f"{path}.{first - 1}:".lstrip(".") if first > 1 else path
             results.append((path_of_rows, elements[first - 1 :]))
-    results.sort(key=lambda pair: -len(pair[1]))  # the longest first
+    # A head, as of Groonga, is a list of its columns, of which there may be more than results.
+    results.sort(key=lambda pair: (not pair[0].endswith(":"), -len(pair[1])))
     return [Found(path, f"{len(elements)} × {_short(elements[0])}") for path, elements in results if path]
 
 

@@ -78,9 +78,9 @@ def test_an_engine_of_each_dialect_is_connected_as_its_form_proposes(engine, dia
 
 
 def test_rows_of_plain_values_are_found_behind_their_head():
-    answer = [[0, 1.5], [[[2], [["_key", "ShortText"], ["title", "ShortText"]], ["d1", "Red"], ["d2", "Blue"]]]]
-    assert answers.lists_in(answer)[0].path in ("1.0.2:", "1.0.1")
-    assert "1.0.2:" in [found.path for found in answers.lists_in(answer)]
+    """As Groonga 13 answers. Its head is a list, too, of the columns: here of more than there are results."""
+    answer = [[0, 1.5], [[[1], [["_key", "ShortText"], ["title", "ShortText"]], ["d1", "Red"]]]]
+    assert [found.path for found in answers.lists_in(answer)] == ["1.0.2:", "1.0.1"]
     assert [found.path for found in answers.values_in(["d1", "Red"])] == ["0", "1"]
 
 
