@@ -66,7 +66,8 @@ def _is_topic(value: Any) -> bool:
 
 def _turns_of(topic: dict[str, Any]) -> list[dict[str, Any]]:
     """The turns of a conversation, as TREC CAsT has them; [] of another topic."""
-    turns = next((topic[name] for name in TURNS_MEMBERS if isinstance(topic.get(name), list)), [])
+    lists = (topic[name] for name in TURNS_MEMBERS if isinstance(topic.get(name), list))
+    turns: list = next(lists, [])
     return turns if all(isinstance(turn, dict) for turn in turns) else []
 
 
@@ -83,8 +84,7 @@ def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | R
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
     is_noted = False
     for item in _records(source):
-        turns = [] if isinstance(item, Refusal) else _turns_of(item[1])
-        if not turns:
+        if isinstance(item, Refusal) or not _turns_of(item[1]):
             yield item
             continue
         line, record = item
@@ -92,7 +92,7 @@ def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | R
             source.notes.append(f"{source.name}: its topics are conversations, of which each turn is a query.")
             is_noted = True
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
-        for place, turn in enumerate(turns, 1):
+        for place, turn in enumerate(_turns_of(record), 1):
             if SYSTEM_MEMBER in turn and not _text_of_turn(turn):
                 continue
             number = turn.get("number", turn.get("turn_id", place))
