@@ -9,7 +9,7 @@ from math import isnan
 
 import numpy as np
 
-from ratings.desk.figures import FEWEST_ANSWERS, Pace, Share, latest_grades
+from ratings.desk.figures import FEWEST_ANSWERS, Pace, Share, latest_grades, too_fast_to_read
 from ratings.models import Collection
 from ratings.pool.progress.counts import GRADES_FOR_DRIFT, hits
 
@@ -32,16 +32,19 @@ class Checked:
     gold: dict[int, Share]
     repeats: dict[int, Share]
     seconds: dict[float, tuple[np.ndarray, np.ndarray]]  # by grade: raters, int64[n], and seconds, float64[n]
+    too_fast: Mapping[int, int]  # how many of these grades of a rater came faster than anybody reads
 
 
 def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
-    """Gold and repeat hits and rating times of these raters. Three database queries."""
-    latest = latest_grades(collection.raters.filter(pk__in=raters), GRADES_FOR_DRIFT)
+    """Gold and repeat hits and rating times of these raters. Five database queries."""
+    rows = collection.raters.filter(pk__in=raters)
+    latest = latest_grades(rows, GRADES_FOR_DRIFT)
+    too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)
     by_grade: dict[float, list[tuple[int, float]]] = {}
     for rater, value, took in latest.iterator():
         by_grade.setdefault(float(value), []).append((rater, took))
     seconds = {grade: tuple(map(np.array, zip(*rows, strict=True))) for grade, rows in by_grade.items()}
-    return Checked(**hits(raters), seconds=seconds)
+    return Checked(**hits(raters), seconds=seconds, too_fast=too_fast)
 
 
 def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, labels: Mapping[float, str]) -> dict:
@@ -52,7 +55,7 @@ def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, lab
     for course in courses:
         pk, name = raters[course.rater]
         row = {"rater": name} | row_of(pk, course, grades, checked)
-        rows.append(row | {"hints": hints(pk, row, checked, labels)})
+        rows.append(row | {"hints": hints(pk, row, checked, labels), "few": few(row)})
     rows.sort(key=lambda row: (not row["hints"], row["rater"]))
     return {"collection": agreed.collection, "grades": grades, "raters": rows}
 
@@ -139,7 +142,7 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
     by_grade = [seconds[rater == pk] for rater, seconds in checked.seconds.values()]
     pace = Pace.of(np.concatenate(by_grade).tolist()) if by_grade else None
     rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
-    if pace and pace.unread:
+    if pace and pace.unread(checked.too_fast.get(pk, 0)):
         sentences.append(f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)")
     elif rushed:
         grades = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
@@ -148,6 +151,12 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
     elif pace and rushes(pace, pk, checked):
         sentences.append(f"less than a third of the others’ time over all grades ({pace.n:,} timed)")
     return sentences
+
+
+def few(row: Mapping) -> dict[str, int]:
+    """The numbers of grades that are too few to say something: timed ones to see haste, shared ones the rest."""
+    counts = {"timed": sum(of_grade["n"] for of_grade in row["seconds"]), "shared": row["shared"]}
+    return {kind: count for kind, count in counts.items() if count < FEWEST_ANSWERS}
 
 
 def rushes(pace: Pace, pk: int, checked: Checked) -> bool:

@@ -1,14 +1,20 @@
 """Shares and paces, with their intervals, and the pace of one rater."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from statistics import fmean, quantiles
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Left
+from django.utils.html import strip_tags
 
-from ..models import Rater, RatingEvent
+from ..models import Collection, Document, Rater, RatingEvent
+from ..models.rating import Shown
+from ..presentation.content import source_of
+from ..presentation.parts import Piece, Presented, pieces_of
+from ..presentation.proposal import WEB_PAGE
 
 Kind = RatingEvent.Kind
 TIMED_KINDS = (Kind.GRADE, Kind.IMPORT)
@@ -17,6 +23,11 @@ FEWEST_ANSWERS = 20  # with fewer there are no hints and no interval of a pace
 # Seconds: to see a choice and press its key takes about half a second without reading anything. (Hick, On the rate
 # of gain of information, 1952.) Where all rush, a comparison with the others shows nothing.
 SECONDS_TOO_FAST_TO_READ = 0.6
+# 20 words a second, of 6 characters with their blank. People read 5 words a second on a page, and 19.5 where each
+# appears in the same place. (Rubin and Turano, Reading without saccadic eye movements, 1992.)
+CHARACTERS_READ_A_SECOND = 120
+# Who sees in title and first lines that a document misses the query need not read on: 40 words.
+MOST_CHARACTERS_TO_READ = 240
 Z = 1.959964  # the 97.5 % quantile of the normal distribution
 
 
@@ -80,10 +91,12 @@ class Pace:
             return None
         return max(0.0, self.mean - Z * self.error), self.mean + Z * self.error
 
-    @property
-    def unread(self) -> bool:
-        """Whether most grades came too fast for somebody who reads; False for few grades."""
-        return self.n >= FEWEST_ANSWERS and self.middle < SECONDS_TOO_FAST_TO_READ
+    def unread(self, too_fast: int) -> bool:
+        """Whether most grades came too fast for somebody who reads; False for few grades.
+
+        too_fast: how many did, of `too_fast_to_read`.
+        """
+        return self.n >= FEWEST_ANSWERS and 2 * too_fast > self.n
 
     def hours(self, ratings: int) -> float:
         """The time of so many ratings together."""
@@ -99,12 +112,45 @@ def pace_of(rater: Rater) -> Pace | None:
     return Pace.of(list(rows.values_list("events__seconds", flat=True)))
 
 
-def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS) -> QuerySet:
+def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Counter[int]:
+    """rater → how many of their `latest_grades` came faster than anybody reads what was shown. Two queries.
+
+    In a list, and for programs and files, it is not known what was read when: there the length does not count.
+    """
+    presentations = {row.version: Presented.read(row.content) for row in collection.presentations.all()}
+    longest = seconds_to_read(MOST_CHARACTERS_TO_READ)
+    document = "events__pair__document__"
+    start_of_body = Left(document + "body", MOST_CHARACTERS_TO_READ)  # more does not count
+    content = *(document + name for name in ("title", "url", "fields")), start_of_body
+    shown_as = "events__shown", "events__presentation_version"
+    rows = latest_grades(raters, acts, below=longest).values_list("pk", "events__seconds", *shown_as, *content)
+    too_fast: Counter[int] = Counter()
+    for rater_id, seconds, shown, version, title, url, fields, body in rows.iterator():
+        source = source_of(Document(title=title, url=url, fields=fields, body=body))
+        presented = presentations.get(version, WEB_PAGE)
+        read = characters(pieces_of(presented.document, source)) if shown == Shown.ALONE else 0
+        too_fast[rater_id] += seconds < seconds_to_read(read)
+    return too_fast
+
+
+def seconds_to_read(characters: int) -> float:
+    """The time that nobody needs less of to see so many characters and grade."""
+    return max(SECONDS_TOO_FAST_TO_READ, min(characters, MOST_CHARACTERS_TO_READ) / CHARACTERS_READ_A_SECOND)
+
+
+def characters(pieces: Sequence[Piece]) -> int:
+    """How many characters of text the pieces show, without labels, addresses, tables and pictures."""
+    return sum(len(piece.text) + len(strip_tags(piece.html)) for piece in pieces if piece.kind != "link")
+
+
+def latest_grades(
+    raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS, *, below: float = inf
+) -> QuerySet:
     """(rater, value, seconds) of the timed grades among the latest `acts` events of each rater.
 
-    `kinds`: of the grades. Repeats are left out by default because they are faster than first grades, warm-ups
-    because they are slower. The query begins with the raters, so that both databases read only a few rows of an
-    index for each.
+    `kinds`: of the grades; `below`: so many seconds each. Repeats are left out by default because they are faster
+    than first grades, warm-ups because they are slower. The query begins with the raters, so that both databases
+    read only a few rows of an index for each.
     """
     newest_first = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
     # The id of the oldest of these events; 0, which is before all, for a rater who has fewer events.
@@ -112,5 +158,5 @@ def latest_grades(raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KIND
     graded = Q(events__kind__in=kinds, events__value__isnull=False)
     rows = raters.order_by().annotate(since=since)
     # All in one filter: in several, each condition could be met by another event.
-    rows = rows.filter(graded, events__pk__gte=F("since"), events__seconds__isnull=False)
+    rows = rows.filter(graded, events__pk__gte=F("since"), events__seconds__lt=below)
     return rows.values_list("pk", "events__value", "events__seconds")

@@ -20,16 +20,16 @@ MINUTE = timedelta(minutes=1)
 
 
 class World:
-    """anna, boris and clara graded 60 documents, one a minute: anna with 1, then 3; the others always with 1."""
+    """anna, boris and clara graded documents, one a minute: anna with 1, then 3; the others always with 1."""
 
-    def __init__(self) -> None:
-        self.documents = [f"d{place:02}" for place in range(60)]
+    def __init__(self, half: int = 30) -> None:
+        self.documents = [f"d{place:02}" for place in range(2 * half)]
         self.collection = make_collection(documents=self.documents)
         self.ids = dict(self.collection.documents.values_list("key", "pk"))
         self.query = self.collection.queries.get(key="q1").pk
-        self.grades("canary-anna", ["1"] * 30 + ["3"] * 30, seconds=2)
-        self.grades("canary-boris", ["1"] * 60, seconds=10)
-        self.grades("canary-clara", ["1"] * 60, seconds=10)
+        self.grades("canary-anna", ["1"] * half + ["3"] * half, seconds=2)
+        self.grades("canary-boris", ["1"] * 2 * half, seconds=10)
+        self.grades("canary-clara", ["1"] * 2 * half, seconds=10)
 
     def grades(self, name: str, values: list[str], *, seconds: float | None = None, at_once=False) -> None:
         rater, _ = Rater.objects.get_or_create(collection=self.collection, name=name, kind="imported")
@@ -93,11 +93,17 @@ def test_a_cheat_who_gives_every_grade_is_found_by_haste_and_by_chance(client, w
 @pytest.mark.parametrize(("took", "n", "told"), [(0.4, 20, True), (0.4, 19, False), (0.7, 20, False)])
 def test_a_median_in_which_nobody_reads_is_told_even_where_all_are_as_fast(took, n, told):
     raters, seconds = np.repeat([1, 2, 3], n), np.full(3 * n, took)
-    checked = Checked({}, {}, {1.0: (raters, seconds)})
+    checked = Checked({}, {}, {1.0: (raters, seconds)}, {1: n * (took < 0.6)})
     row = {"told": False, "by_chance": False, "seconds": [seconds_of(1, 1.0, checked)]}
     assert hints(1, row, checked, {1.0: "Good"}) == (
         [f"median 0.4 s a grade: too fast to have read ({n} timed)"] if told else []
     )
+
+
+def test_fewer_than_twenty_grades_clear_nobody(client):
+    page = admin(client, World(half=9)).get(URL)
+    assert (page.context["cleared"], page.context["untold"], page.context["noted"]) == (0, 3, [])
+    assert text_of(page).count("too few to say: 18 timed, 18 shared") == 3
 
 
 def test_gold_and_repeats_stand_with_their_interval_and_no_verdict_on_few(client, world):

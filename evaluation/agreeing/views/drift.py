@@ -36,10 +36,13 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     rows = list(pagination["page"].object_list)
     drawn = [row for row in rows if row["periods"]]
     noted = [row["rater"] for row in whole["raters"] if row["hints"]]
+    untold = [row["rater"] for row in whole["raters"] if row["few"] and not row["hints"]]
     context = {
         **page(request, collection, "agreement", asked),
         **pagination,
         "noted": noted,
+        "untold": len(untold),
+        "cleared": len(whole["raters"]) - len(noted) - len(untold),
         "raters": [row | {"pk": pks[row["rater"]]} for row in rows],
         "total": len(whole["raters"]),
         "grades": list(labels.items()),

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, 
 from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
-from ...desk.figures import ACTS_FOR_PACE, FEWEST_ANSWERS, Pace, Share, latest_grades
+from ...desk.figures import ACTS_FOR_PACE, FEWEST_ANSWERS, Pace, Share, latest_grades, too_fast_to_read
 from ...models import Anchor, Assignment, Check, Collection, Rater, Rating, RatingEvent, Reason
 
 Kind = RatingEvent.Kind
@@ -56,6 +56,7 @@ class Work:
     held: int = 0  # running leases
     expired: int = 0  # expired leases of pairs that nobody else took
     seconds: list[float] = field(default_factory=list)  # of their latest grades
+    too_fast: int = 0  # of these, how many came faster than anybody reads
     gold: Share = Share()
     repeats: Share = Share()
 
@@ -110,7 +111,7 @@ class Progress:
     def hints(self, work: Work) -> list[str]:
         """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
         pace, usual = work.pace, self.pace
-        is_unread = pace and pace.unread
+        is_unread = pace and pace.unread(work.too_fast)
         # The usual pace is that of raters who are not left out: there may be none.
         is_fast = pace and usual and not is_unread and pace.n >= FEWEST_ANSWERS and pace.middle < usual.middle / 3
         hints = {
@@ -123,8 +124,10 @@ class Progress:
 
 
 def progress(collection: Collection, *, now: datetime | None = None) -> Progress:
-    """All counts of the page of progress. Twelve database queries."""
+    """All counts of the page of progress. Fourteen database queries."""
     works = _works(collection.raters)
+    for rater_id, count in too_fast_to_read(collection, collection.raters, ACTS_FOR_PACE).items():
+        works[rater_id].too_fast = count
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
     passed, broken = _add_counts(works, ratings)

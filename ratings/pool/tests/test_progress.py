@@ -19,6 +19,8 @@ from ratings.pool.progress.counts import Progress as Counted
 from ratings.pool.progress.forecast import forecast
 from ratings.pool.progress.stuck import stuck
 from ratings.pool.views.progress import burn_up
+from ratings.presentation.parts import Part, Presented
+from ratings.presentation.versions import publish
 from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_rater
 
 DAY = timedelta(days=1)
@@ -300,12 +302,41 @@ def test_hints_need_twenty_answers(world):
 def test_raters_who_all_rush_are_told_by_their_time_alone(world):
     works = world.count().works
     for work in works.values():
-        work.seconds = [0.4] * 20
+        work.seconds, work.too_fast = [0.4] * 20, 11
     whole = Counted(Extent(0, 0, 0), {}, 0, works, {}, {})
     assert [whole.hints(work) for work in works.values()] == [["too fast to have read"]] * len(works)
     for work in works.values():
         work.rater.left_out_at = NOW
     assert Counted(Extent(0, 0, 0), {}, 0, works, {}, {}).hints(next(iter(works.values())))
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    ("body", "took", "how", "told"),
+    [
+        # With the 9 characters of "Title d07" 168 are shown: nobody reads those in less than 168 / 120 = 1.4 s.
+        ("x" * 159, 1.39, {}, True),
+        ("x" * 159, 1.4, {}, False),
+        # No more than 240 characters count, or 2 s.
+        ("x" * 9_999, 1.9, {}, True),
+        ("x" * 9_999, 2.1, {}, False),
+        ("", 0.59, {}, True),
+        ("", 0.6, {}, False),
+        ("x" * 9_999, 1.4, {"shown": "list"}, False),  # the others of the list were read meanwhile
+        ("x" * 9_999, 1.4, {"presentation": 1}, False),  # which shows titles alone
+    ],
+)
+def test_too_fast_to_have_read_goes_by_the_length_of_what_was_shown(db, body, took, how, told):
+    collection = make_collection(documents=[f"d{place:02}" for place in range(20)])
+    collection.documents.update(body=body)
+    publish(collection, Presented((Part("title", "title"),)), base=0)
+    publish(collection, Presented((Part("title", "title"), Part("rich", "body"))), base=1)
+    rater, good = make_rater(collection, "anna"), grade(collection, "1")
+    for place in range(20):
+        pair = make_pair(collection, "q1", f"d{place:02}")
+        queue.save(rater, pair, queue.Submission(grade=good, seconds=took, **how), now=NOW)
+    counted = progress(collection, now=NOW)
+    assert counted.hints(counted.works[rater.pk]) == (["too fast to have read"] if told else [])
 
 
 # What is stuck
@@ -438,7 +469,7 @@ def test_a_rater_of_another_collection_is_not_found(world):
     assert world.get("rater", other.pk).status_code == 404
 
 
-QUERIES = {"progress": 21, "rater": 26}
+QUERIES = {"progress": 23, "rater": 26}
 
 
 @pytest.mark.parametrize("name", QUERIES)
