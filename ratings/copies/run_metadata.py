@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Max
 
 from ..formats import ir_metadata
-from ..formats.values import BLANK_IN_RUNS
+from ..formats.values import BLANK
 from ..models import Engine, Job, System
 from ..people.names import shown
 
@@ -30,7 +30,7 @@ def with_metadata(run: Iterable[str | bytes], system: System, how: str) -> Itera
 def facts_of(system: System) -> dict[str, Any]:
     """The metadata of the run of a system, as nested names and values of ir_metadata. Five queries."""
     collection = system.collection
-    facts: dict[str, Any] = {"tag": system.name.replace(" ", BLANK_IN_RUNS)}
+    facts: dict[str, Any] = {"tag": system.name.replace(" ", BLANK)}
     if system.description:
         facts["method"] = {"description": system.description}
     jobs = Job.objects.filter(pk__in=system.rankings.values("job"))

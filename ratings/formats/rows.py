@@ -1,6 +1,5 @@
 """The rows that formats read and write: one type for each kind, with the line on which a row begins."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +14,6 @@ from .refusal import Option, Refusal, WrongCell
 from .source import Source
 
 ID_CURE = "Write the id as text, as otherwise 1.10 and 1.1 would be one id."
-SPACED_IDS = Option("spaced_ids", True, "ids may have blanks, each kept as %20")
 
 
 class Topic(NamedTuple):
@@ -74,18 +72,15 @@ class Stretch:
 
 
 def checked_id(value: Any, what: str, longest: int, source: Source) -> str:
-    """The text or whole number as an id, with %20 for each blank if ids may have blanks. Raises ValueError."""
+    """The text or whole number as an id, with %20 for each blank, which a note tells. Raises ValueError."""
     if not isinstance(value, str | int | None) or isinstance(value, bool):  # True is an int, too
         raise WrongCell(f"the {what} is {values.quoted(value)}, neither text nor a whole number", ID_CURE)
     text = "" if value is None else str(value).strip()
-    if source.reading.spaced_ids:
-        return values.checked_key(re.sub(r"\s", "%20", text), what, longest)
-    try:
-        return values.checked_key(text, what, longest)
-    except ValueError as error:
-        if not re.search(r"\s", text):
-            raise
-        raise WrongCell(str(error), "Correct it.", SPACED_IDS) from error
+    key = values.without_blanks(text)
+    note = f"{source.name}: ids with blanks have {values.BLANK} for each, as runs and qrels do."
+    if key != text and note not in source.notes:
+        source.notes.append(note)
+    return values.checked_key(key, what, longest)
 
 
 def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:

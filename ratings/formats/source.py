@@ -70,7 +70,6 @@ class Reading:
     header_line: int = 1  # what stands above is not read
     quoting: str | bool | None = None  # "none", or True on a page: quotation marks are text
     fill_down: bool = False  # an empty cell of the query is that of the row above
-    spaced_ids: bool = False  # ids may have blanks, and each becomes %20
     raw: bool = False  # an apostrophe is always a part of its cell
     sheet: str | None = None  # of a workbook
     raters: Collection[str] = frozenset()  # those of the collection, whose names columns may have

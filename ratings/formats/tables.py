@@ -415,6 +415,10 @@ def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) ->
     key = None
     if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
         key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
+        # Without a header the first column is taken for that of the ids, and may be that of the queries.
+        if layout.column["key"] == "1" and not source.reading.columns and key != texts["key"]:
+            problem = f"the query key {values.quoted(texts['key'])} has a blank"
+            raise WrongCell(problem, "Name the columns in a first line, such as id and query.")
     tags = _tags(cells[layout.column["tags"]]) if "tags" in layout.column else None
     text = values.checked_text(texts["text"], "query")
     weight = None

@@ -86,7 +86,7 @@ def _are_results(columns: Columns) -> bool:
     ranks = columns["rank"]
     names = columns["system"].dictionary.to_pylist()
     in_range = (ranks > -RANKS_BELOW) & (ranks < RANKS_BELOW)
-    are_not_empty = all(name.replace(values.BLANK_IN_RUNS, "") for name in names)
+    are_not_empty = all(name.replace(values.BLANK, "") for name in names)
     are_names = are_not_empty and max(map(len, names)) <= values.SYSTEM_NAME_LENGTH
     return are_names and bool(in_range.all()) and bool(np.isfinite(columns["score"]).all())
 
@@ -360,7 +360,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
     """Lines of a run. Reading gives the same scores and names of systems. Raises ValueError as `_readable`."""
     for row in rows:
-        system = row.system.replace(" ", values.BLANK_IN_RUNS)
+        system = row.system.replace(" ", values.BLANK)
         yield f"{_readable(row.query)} Q0 {row.document} {row.rank} {row.score!r} {system}\n"
 
 

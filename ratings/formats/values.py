@@ -18,9 +18,10 @@ DOCUMENT_KEY_LENGTH = 500
 MADE_KEY_LENGTH = 200  # of a query that came without one
 QUERY_TEXT_LENGTH = 20_000  # so that the first bytes of a file show its format
 SYSTEM_NAME_LENGTH = 200
-BLANK_IN_RUNS = "%20"  # in the name of a system, since blanks part the columns of a run
+BLANK = "%20"  # a blank in an id, and in the name of a system in a run, whose columns blanks part
 RATER_NAME_LENGTH = 150
 
+_blank = re.compile(r"[^\S\x00-\x1f\x7f]")  # but no tab and no end of a line
 _key = re.compile(rf"{KEY}+")
 _number = re.compile(NUMBER)
 _float = re.compile(rf"{NUMBER}[0-9]*+")  # a float may have any exponent, a decimal may not
@@ -41,6 +42,11 @@ def quoted(value: object, longest: int = 60) -> str:
     """The value for a message: in quotes, on one line, control characters escaped, and cut where it is long."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(str(value)):,} characters)"
+
+
+def without_blanks(text: str) -> str:
+    """The id with %20 for each blank, so that every format can name it."""
+    return _blank.sub(BLANK, text)
 
 
 def checked_key(text: str, what: str, longest: int) -> str:
@@ -66,7 +72,7 @@ def checked_name(text: str, what: str, longest: int) -> str:
 @lru_cache(maxsize=4096)
 def system_name(text: str, what: str = "system") -> str:
     """The name of a system, with one blank for each run of blanks and for each %20, as runs have it."""
-    name = " ".join(text.replace(BLANK_IN_RUNS, " ").split())
+    name = " ".join(text.replace(BLANK, " ").split())
     if not name:
         raise ValueError(f"the {what} is empty")
     return checked_name(name, what, SYSTEM_NAME_LENGTH)

@@ -50,7 +50,7 @@ OPTIONS_OF_KIND = {
     "beir": {"splits", "rater"},
 }
 # Few files need these: they are shown where a refusal names them.
-RARE_OPTIONS = {"quoting", "fill_down", "spaced_ids"}
+RARE_OPTIONS = {"quoting", "fill_down"}
 
 
 class Files(forms.FileField):
@@ -167,7 +167,6 @@ class HowForm(forms.Form):
     sheet = choice("Sheet")
     quoting = switch("Quotation marks are a part of the texts")
     fill_down = switch("An empty cell of the query is that of the line above")
-    spaced_ids = switch("Ids may have blanks, each kept as %20")
     system = line(
         "Name of the system",
         values.SYSTEM_NAME_LENGTH,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..formats.columns import FIELDS, RATERS, SEVERAL, Layout, is_field, is_of_pairs, missing, normalised
 from ..formats.header import is_number
+from ..formats.values import without_blanks
 from ..models import Collection
 
 FIT_KNOWN = 4  # how well a column fits a role: most values are ids or texts of the collection
@@ -79,8 +80,9 @@ def lacking(kind: str, roles: Mapping[str, str]) -> list[str]:
 def _stored_names(cells: Cells, collection: Collection) -> tuple[set[str], set[str]]:
     """The ids of documents, and the ids and texts of queries of the collection that are among the cells."""
     texts = {text for column in cells.values() for text in column}
-    documents = set(collection.documents.filter(key__in=texts).values_list("key", flat=True))
-    keys = collection.queries.filter(key__in=texts).values_list("key", flat=True)
+    ids = set(map(without_blanks, texts))
+    documents = set(collection.documents.filter(key__in=ids).values_list("key", flat=True))
+    keys = collection.queries.filter(key__in=ids).values_list("key", flat=True)
     return documents, {*keys, *collection.queries.filter(text__in=texts).values_list("text", flat=True)}
 
 
@@ -91,7 +93,9 @@ def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> i
     """
     if not texts:
         return 0
-    if role in (*_IDS, "key", "query") and 2 * sum(text in stored for text in texts) > len(texts):
+    if role in (*_IDS, "key", "query") and 2 * sum(
+        not stored.isdisjoint({text, without_blanks(text)}) for text in texts
+    ) > len(texts):
         return FIT_KNOWN
     by_name, alike = FIT_NAMED if named else 0, False
     addresses = all(text.startswith(("http://", "https://")) for text in texts)

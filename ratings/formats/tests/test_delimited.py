@@ -66,7 +66,7 @@ def test_a_column_that_stands_twice_is_refused():
         ("q,a,alice,good,,,,", "the grade 'good' is not a decimal number"),
         ("q,a,alice,1", "there are 4 cells, the header has 8"),
         (",a,alice,1,,,,", "the query is empty"),
-        ("q,a a,alice,1,,,,", "the document 'a a' has a blank"),
+        ("q,a\x01a,alice,1,,,,", "has a blank or a control character"),
         ("q,,alice,1,,,,", "the document is empty"),
         ("q,a, alice,1,,,,", "the rater ' alice' is empty, begins or ends with a blank"),
         ("q,a," + "r" * 151 + ",1,,,,", "is longer than 150 characters"),

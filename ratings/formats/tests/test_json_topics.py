@@ -71,7 +71,7 @@ def test_what_is_no_list_of_topics_is_not_taken_for_one():
         ('[{"id": "q1", "text": "fog"},\n {"id": "q2"}]', 2, "no column holds the text"),
         ('[{"id": "q1", "text": "fog"},\n 3]', 2, "3 is given where a topic is expected"),
         ('{"q1": "fog",\n "q1": "rain"}', 2, "appears twice"),
-        ('{"q1": "fog",\n "q 2": "rain"}', 2, "has a blank"),
+        ('{"q1": "fog",\n "q\\t2": "rain"}', 2, "has a blank"),
         ('{"q1": "fog",\n "q2": ["rain"]}', 2, "the topic 'q2' is a list"),
         ('{"q1": "fog",\n "q2": 1.5e999}', 2, "is too large"),
         ('[{"id": "q1", "text": "fog"},', 1, "this is not JSON"),

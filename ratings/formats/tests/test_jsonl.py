@@ -42,7 +42,7 @@ def test_a_document_without_text_and_a_null_title_are_taken():
         ("12", "the line is 12, not an object"),
         ('{"title": "T"}', "no column holds the id; the columns are 'title'"),
         ('{"id": null}', "the id is empty"),
-        ('{"id": "a b"}', "the id 'a b' has a blank or a control character"),
+        ('{"id": "a\\tb"}', "has a blank or a control character"),
         ('{"id": ""}', "the id is empty"),
         ('{"id": true}', "the id is True, neither text nor a whole number"),
         ('{"id": 1.10}', "the id is 1.1, neither text nor a whole number"),

@@ -128,7 +128,7 @@ def test_queries_of_a_snapshot_that_are_none_are_refused():
         ("12", "the record is 12, not an object"),
         ('{"doc_id": "d"}', "the query is empty"),
         ('{"query_text": "q"}', "the doc_id is empty"),
-        ('{"query_text": "q", "doc_id": "a b"}', "the doc_id 'a b' has a blank"),
+        ('{"query_text": "q", "doc_id": "a\\tb"}', "has a blank"),
         ('{"query_text": "q", "doc_id": "d", "judgements": 1}', "the judgements are 1, not a list"),
         (judged("1"), "the judgement is 1, not an object"),
         (judged('{"rating": "x"}'), "'x' is not a decimal number"),

@@ -28,7 +28,7 @@ def test_tab_separated_lines_hold_key_text_and_perhaps_the_need():
     ("line", "problem"),
     [
         ("1\ta\tb\tc", "there are 4 cells, the header has 2"),
-        ("1 2\ttext", "the query key '1 2' has a blank or a control character"),
+        ("1 2\ttext", "the query key '1 2' has a blank"),
         ("\ttext", "the query key is empty"),
         ("1\t  ", "the query is empty"),
         ("1\tblue\r2\tgreen", "ends with CR alone"),

@@ -71,7 +71,7 @@ class Topics:
         """Name, folded -> id; 0 where names of several queries are alike."""
         folded: dict[str, int] = {}
         for name, pk in self.ids.items():
-            folded_name = values.visible_text(name.replace("%20", " "))  # as `spaced_ids` keeps blanks
+            folded_name = values.visible_text(name.replace(values.BLANK, " "))
             folded[folded_name] = pk if folded.get(folded_name, pk) == pk else 0
         return folded
 

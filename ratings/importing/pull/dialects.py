@@ -85,6 +85,7 @@ class Dialect:
         if not isinstance(key, str):
             shown = "nothing" if key is NOTHING else values.quoted(key)
             raise ValueError(f"hit {place} has {shown} at {self.id} for its id. {ID}")
+        key = values.without_blanks(key)
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, link = (_text(hit, path) for path in (self.title, self.text, self.link))
         return Hit(key, self._score(hit, place), title, text, link, self._fields(hit))

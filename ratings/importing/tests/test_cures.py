@@ -31,7 +31,6 @@ SENT = [
     ("ratings", "q1 Q0 a 1 3.5 bm25\n"),
     ("ratings", RATED + "q1,a,good\nq1,b,1\n"),
     ("ratings", RATED + "q1,a,1\n,b,1\n"),
-    ("ratings", RATED + "q1,a b,1\n"),
     ("ratings", RATED + "q1,a,1\nq1,a,2\n"),
     ("ratings", "Judgments\n" + RATED + "q1,a,1\n"),
     ("ratings", "query,document,Ann,Mean\nq1,a,1,2\n"),
@@ -41,7 +40,6 @@ SENT = [
     ("queries", "query,need\nboots,one\nboots,two\n"),
     ("documents", "query,id,title\nq1,a,One\nq2,a,Two\n"),
     ("documents", "Suche,id,title\nboots,a,One\nsocks,a,One\n"),
-    ("documents", "id,title\na b,One\n"),
 ]
 
 

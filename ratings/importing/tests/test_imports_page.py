@@ -197,8 +197,7 @@ def test_the_page_has_columns_for_json_lines_with_other_names(admin, collection)
     assert "Choose the id column to continue" in page(admin, job)
     columns = {"column_0": "id", "column_1": "title", "column_2": "fields"}
     job = checked(admin, job, "documents", **columns)
-    assert "tick “Ids may have blanks, each kept as %20”" in page(admin, job)
-    job = checked(admin, job, "documents", **columns, spaced_ids="on")
+    assert "ids with blanks have %20 for each" in page(admin, job)
     act(admin, "start_import", job)
     work()
     assert set(collection.documents.values_list("key", "title")) >= {("a%201", "Shoe"), ("z", "")}

@@ -40,6 +40,11 @@ def test_ids_that_the_collection_knows_decide_against_names(collection):
     }  # fmt: skip
 
 
+def test_ids_with_blanks_are_known_as_they_are_kept(collection):
+    collection.documents.filter(key="a").update(key="Annual%20Report.pdf")
+    assert of("ratings", collection, {"Ding": ["Annual Report.pdf"]})["Ding"] == "document"
+
+
 def test_what_is_decided_stays_and_no_decimal_or_repeated_value_is_an_id(collection):
     cells = {"nr": ["1", "2"], "price": ["3", "4"], "Product name": ["Boot", "Shoe"]}
     assert of("documents", collection, cells, nr="title") == {

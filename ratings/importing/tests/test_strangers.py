@@ -164,17 +164,17 @@ IDS_IN_RATINGS = "query,doc_id,grade\nQ 1,Annual Report 2023.pdf,2\nred shoes,sh
 def test_ids_with_blanks_are_kept_alike_in_every_file(empty, file, lines):
     queries = file("query_id,query\nQ 1,red shoes\nQ 2,jacket\n", "q.csv")
     documents = file('{"id": "Annual Report 2023.pdf"}\n{"id": "shop/red shoe.html"}' if lines else IDS, "d.csv")
-    for command_name, path in (("import_queries", queries), ("import_documents", documents)):
-        err = refusal(command_name, "c", path)
-        assert "If ids may have blanks, each kept as %20, give --spaced-ids." in err
-        done(command_name, "c", path, "--spaced-ids")
+    done("import_queries", "c", queries)
+    assert "d.csv: ids with blanks have %20 for each" in command("import_documents", "c", documents)[0]
     ratings = file(IDS_IN_RATINGS, "r.csv"), "--rater", "r"
-    assert "--spaced-ids" in refusal("import_ratings", "c", *ratings)
-    done("import_ratings", "c", *ratings, "--spaced-ids", "--queries-by", "key")
+    done("import_ratings", "c", *ratings, "--queries-by", "key")
     assert [(q, d) for q, d, *_ in told()] == [("Q%201", "Annual%20Report%202023.pdf")]
-    done("import_ratings", "c", *ratings, "--spaced-ids", "--queries-by", "text")
+    done("import_ratings", "c", *ratings, "--queries-by", "text")
     assert [(q, d) for q, d, *_ in told()][1] == ("Q%201", "shop/red%20shoe.html")
-    assert Document.objects.count() == 2
+    exported, before = command("export_qrels", "c")[0], told()
+    assert "Q%201 0 Annual%20Report%202023.pdf 2" in exported
+    done("import_ratings", "c", file(exported, "back.qrels"), "--rater", "r")
+    assert told() == before and Document.objects.count() == 2
 
 
 SPACED = "Annual Report 2023.pdf"
@@ -193,8 +193,7 @@ JSON_WITH_IDS = {
 @pytest.mark.parametrize("content", JSON_WITH_IDS.values(), ids=JSON_WITH_IDS)
 def test_ids_with_blanks_are_kept_in_json_as_in_tables(collection, file, content):
     path = file(json.dumps(content), "r.json")
-    assert "If ids may have blanks, each kept as %20, give --spaced-ids." in refusal("import_ratings", "c", path)
-    done("import_ratings", "c", path, "--spaced-ids", "--rater", "r")
+    done("import_ratings", "c", path, "--rater", "r")
     assert [(q, d, grade) for q, d, _, grade in told()] == [("q1", "Annual%20Report%202023.pdf", 2)]
 
 

@@ -69,8 +69,6 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--quoting", choices=["none"], help=text)
         text = "of a table: an empty cell of the query is that of the line above, as below merged cells"
         parser.add_argument("--fill-down", action="store_true", help=text)
-        text = "ids may have blanks, of which each becomes %%20, in every file that is imported so"
-        parser.add_argument("--spaced-ids", action="store_true", help=text)
         parser.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook that has several")
         text = "of a table: keep an apostrophe before = + - @ in a cell; by default it goes, as exports add it"
         parser.add_argument("--raw", action="store_true", help=text)
