@@ -164,7 +164,7 @@ def begins_otherwise(files: Sequence[dict]) -> bool:
 def _add_columns(result: Preview, job: Job, format: Format) -> None:
     """Add the columns of a table with their roles, the first cells, and the roles that lack a column.
 
-    Adds proposals, too, where no column was chosen and some role lacks one.
+    Adds proposals, too, where no column was chosen and some role, or the address of documents, lacks one.
     """
     with sources_of(job) as sources:
         source = next(sources)
@@ -180,12 +180,18 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
         unknown = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
         if tables.likely_key(unknown, records):
             result.lacking.append("key")
-    has_no_text = job.kind == Job.Kind.DOCUMENTS and roles.isdisjoint({"title", "body"})
-    if job.collection is None or "columns" in job.options or not (result.lacking or has_no_text):
+    of_documents = job.kind == Job.Kind.DOCUMENTS
+    incomplete = result.lacking or (of_documents and roles.isdisjoint({"title", "body"}))
+    if job.collection is None or "columns" in job.options or not (incomplete or of_documents):
         return
     texts = {name: [text for cells in records if (text := _plain_text(cells.get(name)))] for name in names}
     proposals = proposed(job.kind, texts, result.columns, job.collection)
-    result.proposed = {name: role for name, role in proposals.items() if role != result.columns[name]}
+    # Where nothing is missing, only web addresses: their values say surely what they are.
+    result.proposed = {
+        name: role
+        for name, role in proposals.items()
+        if role != result.columns[name] and (incomplete or role == "url")
+    }
 
 
 def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:

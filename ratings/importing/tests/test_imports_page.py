@@ -481,6 +481,15 @@ def test_documents_without_a_title_are_proposed_one(admin):
     assert above(admin, chosen) == {"id": "id", "Bezeichnung": "fields"}
 
 
+def test_web_addresses_are_proposed_where_nothing_else_is_missing(admin):
+    job = sent(
+        admin,
+        "documents",
+        "id,title,Seite,Note\n1,Boots,https://a.example/1,soft boots\n2,Runners,https://a.example/2,x\n",
+    )
+    assert above(admin, job) == {"id": "id", "title": "title", "Seite": "url", "Note": "fields"}
+
+
 def test_a_file_that_cannot_be_read_yet_shows_its_first_lines(admin):
     job = sent(admin, "queries", "Nr;Suche\n1;boots\n2;socks\n")
     assert '<td dir="auto">Nr</td><td dir="auto">Suche</td>' in page(admin, job)
