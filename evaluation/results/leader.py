@@ -60,8 +60,9 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
     for row in rows:
         row["adjusted"] = row["p_hsd"] if result.tests.correction == "hsd" else row["p_holm"]
         row["significant"] = row["verdict"] != CANNOT_TELL
-        # About how many more queries would decide; "" where there is a verdict or no estimate.
-        row["lacking"] = ""
+        # About how many more queries would decide; "" where that is not known: without an estimate, and where so
+        # many queries usually show such a difference and these did not.
+        row["lacking"] = "enough" if row["significant"] else ""
         if row["more"]:
             row["lacking"] = f"over {MANY_QUERIES:,}" if row["more"] > MANY_QUERIES else f"about {row['more']:,}"
         # The reason that is shown in place of an interval whose ends are equal.

@@ -28,7 +28,6 @@ def trust_of(evaluation: Evaluation) -> dict:
     shares = by_judged_share(standings)
     judged = [standing.judged for standing in standings if standing.judged is not None]
     most_undefined = max(standings, key=lambda standing: standing.undefined)
-    counts_any = any(standing.queries for standing in standings)
     return {
         "judged": float(np.mean(judged)) if judged else None,
         # The least judged system; None where all are judged alike.
@@ -36,8 +35,6 @@ def trust_of(evaluation: Evaluation) -> dict:
         "look": min(shares, default=1.0) < LOW_JUDGED_SHARE,
         "holes": holes,
         "places": places,
-        # Why no place can be judged or a hole.
-        "nothing": "" if places else "no system returns a document" if counts_any else "no query counts",
         "undefined": most_undefined.undefined,
         "why": most_undefined.why,
         "negative": evaluation.negative,

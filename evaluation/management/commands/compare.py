@@ -3,7 +3,7 @@ from collections.abc import Callable
 from evaluation import scores
 from evaluation.results import comparison
 from evaluation.results.comparison import Compared
-from evaluation.significance import ALPHA, FEWEST, POWER
+from evaluation.significance import ALPHA, CANNOT_TELL, FEWEST, POWER
 from evaluation.significance.draws import SEED, TEST_DRAWS
 from ratings.management.commands._collection_command import ExportCommand, Refused
 
@@ -101,7 +101,7 @@ def chance(p: float | None) -> str:
 
 def queries_lacking(row: dict) -> str:
     """How many more queries would show the difference, as text."""
-    if row["more"] is None:
+    if row["more"] is None or (not row["more"] and row["verdict"] == CANNOT_TELL):  # usually 0 more would show it
         return NO_VALUE
     return f"over {MANY_QUERIES:,}" if row["more"] > MANY_QUERIES else f"{row['more']:,}"
 

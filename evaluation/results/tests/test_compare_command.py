@@ -1,10 +1,15 @@
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from evaluation.management.commands.compare import queries_lacking
+from evaluation.management.commands.evaluate import NO_VALUE
 from evaluation.measures import Options
+from evaluation.results.leader import rows_against
+from evaluation.significance import CANNOT_TELL, HIGHER
 from ratings.tests.cast import make_collection, make_ranking
 
 from ...tests.worked import rate
@@ -114,3 +119,20 @@ def test_without_ratings_there_is_no_number():
     make_ranking(collection, "two", "q1", "ba")
     (row,) = as_json("hills", "one", "two")["results"]
     assert (row["queries"], row["dropped"], row["difference"], row["baseline_mean"]) == (0, 2, None, None)
+
+
+def test_how_many_queries_are_lacking_is_not_known_where_enough_showed_nothing():
+    """By its effect so many queries usually show the difference; corrected for all comparisons they did not."""
+    row = {
+        "baseline": "a",
+        "difference": 0.1,
+        "more": 0,
+        "p_holm": 0.06,
+        "verdict": CANNOT_TELL,
+        "wins": 1,
+        "losses": 0,
+    }
+    told = row | {"verdict": HIGHER, "system": "b"}
+    assert [queries_lacking(row), queries_lacking(told)] == [NO_VALUE, "0"]
+    result = SimpleNamespace(rows=lambda: [row | {"system": "c"}, told], tests=SimpleNamespace(correction="holm"))
+    assert [row["lacking"] for row in rows_against("a", result)] == ["enough", ""]

@@ -116,14 +116,14 @@ def test_each_collection_has_its_progress_and_one_warning(client):
     queue.want([pair.pk, make_pair(collection, "q2", "a").pk], 1)
     queue.save(make_rater(collection), pair, queue.Submission(grade=grade(collection, "3")))
     page = text_of(analyst(client, collection).get("/"))
-    assert "1 of 2 wanted ratings" in page
+    assert "1 of 2 ratings requested" in page
     assert "Judged unevenly: Judged@10 is 100 % for bad and 75.0 % for good ." in page
     assert 'stroke-dasharray="50 100"' in client.get("/").content.decode()
 
 
 def test_a_collection_without_anything_wrong_has_no_warning(client):
     page = text_of(analyst(client, make_hills(rankings={"good": {"q1": "ad"}, "bad": {"q1": "ca"}})).get("/"))
-    assert "Judged" not in page and "wanted ratings" not in page
+    assert "Judged" not in page and "ratings requested" not in page
 
 
 def test_the_questions_of_a_buyer_are_one_link_from_the_first_page(client):

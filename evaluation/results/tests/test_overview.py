@@ -100,7 +100,7 @@ def test_a_query_that_counts_in_no_mean_is_not_won_and_says_why(client):
     collection = make_unjudged()
     response = analyst(client, collection).get(URL, {"measure": "DCG@10", "unjudged": "1"})
     # q3 has the larger DCG for "bad", and nobody judged it. On q1 and q2 "good" is above "bad".
-    assert "Alone at the top: good on 2, of 2 queries." in text_of(response)
+    assert "good wins 2 queries, of 2." in text_of(response)
     cells = [cell for cell in spec_of(response, "heat")["datasets"]["cells"] if cell["query"] == "q3"]
     assert [(cell["value"], cell["why"]) for cell in cells] == [
         (None, "1.6309, counts in no mean: not judged"),
@@ -230,3 +230,9 @@ def test_one_answer_stands_first_and_the_rest_is_folded(client):
     assert page.count("nDCG@10 lin log2 ideal=judged unj=0 neg=minmax") == 1
     # No tile without news: every query counts here.
     assert "Undefined queries" not in shown and "Ratings" not in shown
+
+
+def test_no_tile_stands_without_a_number(client):
+    response = analyst(client, make_unjudged()).get(URL)  # with one rater
+    tiles = response.content.decode().partition('<dl class="trust"')[2].partition("</dl>")[0]
+    assert "–" not in tiles and "Agreement" not in tiles

@@ -152,7 +152,7 @@ def test_too_many_wanted_ratings_are_withdrawn_after_a_look(world):
     assert "5 pairs want more than 3 ratings; 135 open ratings would no longer be wanted." in page
     assert rows() == before
     world.post("want_fewer", fewer=3)
-    assert "5 pairs want 3 ratings each; 14 ratings are left." in text(world.get())
+    assert "15 ratings requested: 5 pairs want 3 ratings each. 14 are left." in text(world.get())
     Assignment.objects.filter(state="open").delete()
     assert "5 pairs want more than 2 ratings; no open rating would be withdrawn." in text(world.get(fewer=2))
     assert len(queue.held(world.rater)) == 1 and world.rater.ratings.count() == 1
@@ -170,12 +170,12 @@ def test_pairs_are_retired_by_ids_and_come_back(world):
     world.post("make_pool", **world.asked(wanted=2))
     world.post("retire", lines="q1 a\n\nq2\r\nq1\tc\n")
     page = text(world.get())
-    assert "3 retired pairs" in page and "2 pairs want 2 ratings each; 4 ratings are left." in page
+    assert "3 retired pairs" in page and "4 ratings requested: 2 pairs want 2 ratings each. 4 are left." in page
     assert "3 pairs stay out, because they are retired" in text(world.get(**world.asked(wanted=2)))
     world.post("bring_back", pair=world.token("q1", "a"))
     assert "2 retired pairs" in text(world.get())
     world.post("bring_back", lines="q1\nq2")
-    assert "5 pairs want 2 ratings each; 10 ratings are left." in text(world.get())
+    assert "10 ratings requested: 5 pairs want 2 ratings each. 10 are left." in text(world.get())
 
 
 @pytest.mark.parametrize("act", ["retire", "bring_back"])

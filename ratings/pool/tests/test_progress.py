@@ -458,10 +458,19 @@ def test_the_page_shows_what_was_counted(world):
     assert "Done 4 of 8 50 % of the ratings requested" in text(page)
     assert "5.0 s median of 4, half within 3.5 s to 9.5 s" in text(page)
     assert "Gold hits no gold" not in text(page)  # a tile that says nothing
-    assert page.content.index(b"stuck") < page.content.index(b"raters") < page.content.index(b"burn-up")
+    parts = [b'id="stuck"', b'class="trust"', b'id="raters"', b'id="burn-up"', b'id="cost"']
+    assert sorted(parts, key=page.content.index) == parts
     assert f"4 grades since {now:%-d %B %Y}; at 8 nothing is left." in text(page)
     assert "<polyline" in page.content.decode()
     assert f'<th scope="row">{now:%-d %b %Y}</th><td class="num">4</td>' in page.content.decode()
+
+
+def test_a_fresh_pool_has_no_tile_without_a_number(world):
+    titles = re.findall(r"<div><dt>(.*?)</dt>", world.get().content.decode())
+    assert titles == ["Done", "Held now", "Open"]
+    world.grades(world.anna, "a", "1", took=8)
+    assert "<dt>Time per grade</dt>" in world.get().content.decode()
+    assert "<dt>Gold hits</dt>" not in world.get("rater", world.anna.pk).content.decode()
 
 
 def test_a_rater_of_another_collection_is_not_found(world):

@@ -181,6 +181,7 @@ def pool_page(
         "judging": judging_form or JudgingForm(instance=collection),
         "typed": pairs_form or PairsForm(collection=collection),
         "wanted": wanted,
+        "requested": sum(row["n"] * row["wanted"] for row in wanted),
         "left": waiting,
         "pace": speed,
         "mixed": mixed,
