@@ -160,7 +160,10 @@ class ComparisonOut(MadeBy):
 class GateOut(MadeBy):
     verdict: Literal["worse", "not worse", "cannot tell"]
     needed: int | None = Field(description="About how many queries would decide.")
-    unjudged: int = Field(description="Places of the release above the cutoff that nobody judged.")
+    unjudged: list[dict[str, Any]] = Field(
+        description="For the release and each system compared with: how many `results` above the cutoff nobody"
+        " judged, `of` how many, and the `path` of the page that asks raters for them."
+    )
     anchors: list[dict[str, Any]] = Field(
         description="For each system compared with: verdict, `plain` and `expected` (unjudged documents at their"
         " expected gain) with difference, low, high (one-sided limits), queries, and the worst queries. A verdict"

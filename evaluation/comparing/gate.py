@@ -21,6 +21,16 @@ WORST_QUERIES = 3  # queries that a report names for each anchor
 
 
 @dataclass(frozen=True)
+class Unjudged:
+    """The results of one system above the cutoff that nobody judged."""
+
+    system: str
+    results: int
+    of: int  # all results above the cutoff
+    path: str  # of the page that asks raters for them
+
+
+@dataclass(frozen=True)
 class AgainstAnchor:
     """A release against one anchor."""
 
@@ -49,8 +59,7 @@ class Gate:
     release: str
     margin: float
     alpha: float  # of all anchors together
-    unjudged: int  # places of the release above the cutoff that nobody judged
-    path: str  # of the page that asks raters for these
+    unjudged: tuple[Unjudged, ...]  # of the release, then of each anchor
     anchors: tuple[AgainstAnchor, ...]
 
     @property
@@ -90,14 +99,22 @@ def gate_of(
         expected, why_none = expected_by_query(collection, asked, most_pairs), ""
     except ValueError as error:
         expected, why_none = {}, str(error).rstrip(".")
-    path = reverse("holes", args=[collection.slug]) + f"?system={evaluation.table.record.system_pks[release]}"
-    unjudged, _ = evaluation.holes_of(release)  # and how many places there are, judged or not
+    unjudged = tuple(unjudged_of(collection, evaluation, system) for system in systems)
     alpha_of_each = alpha / len(anchors)
     comparisons = tuple(
         against_anchor(collection, evaluation, release, anchor, margin, alpha_of_each, expected, why_none)
         for anchor in anchors
     )
-    return Gate(evaluation, release, margin, alpha, unjudged=unjudged, path=path, anchors=comparisons)
+    return Gate(evaluation, release, margin, alpha, unjudged=unjudged, anchors=comparisons)
+
+
+def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> Unjudged:
+    results, of = evaluation.holes_of(system)
+    table = evaluation.table.record
+    # Without a cutoff all results count: the page then lists those of the longest ranking.
+    depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
+    address = urlencode({"system": table.system_pks[system], "depth": depth})
+    return Unjudged(system, results, of, path=f"{reverse('holes', args=[collection.slug])}?{address}")
 
 
 def against_anchor(
@@ -172,8 +189,7 @@ def document(gate: Gate) -> dict:
         "margin": gate.margin,
         "alpha": gate.alpha,
         "verdict": gate.verdict,
-        "unjudged": gate.unjudged,
-        "ask_raters": gate.path,
+        "unjudged": [vars(of_system) for of_system in gate.unjudged],
         "needed": gate.needed,
         "anchors": [
             {

@@ -1,7 +1,9 @@
 """The gate as text: for a terminal, for a pull request in Markdown, and for a build server as JUnit XML."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from xml.etree import ElementTree
+
+from ratings.words import counted
 
 from ..page.documents import as_text
 from ..page.numbers import decimals
@@ -18,16 +20,16 @@ def as_json(gate: Gate, site: str) -> str:
 
 
 def as_table(gate: Gate, site: str) -> str:
-    """The verdict, then a line for each anchor and reading, then what would decide."""
+    """The verdict, then a line for each anchor and reading, then what is unjudged, then what would decide."""
     lines = [f"{gate.release}: {gate.verdict}, with the margin {gate.margin:g} in {gate.evaluation.label}"]
     for against in gate.anchors:
         lines.append(f"against {against.anchor}: {against.verdict}")
         lines += [f"  {name}: {reading}" for name, reading in readings(against)]
-    return "\n".join([*lines, *undecided(gate, site)]) + "\n"
+    return "\n".join([*lines, *unjudged(gate, site), *undecided(gate)]) + "\n"
 
 
 def as_markdown(gate: Gate, site: str) -> str:
-    """A comment for a pull request: the verdict, a row for each anchor, the worst queries, what would decide."""
+    """A comment for a pull request: the verdict, a row for each anchor, the worst queries, what is unjudged."""
     measure = gate.evaluation.asked.measure
     lines = [
         f"### {MARKS[gate.verdict]} {_escaped(gate.release)}: {gate.verdict}",
@@ -48,8 +50,7 @@ def as_markdown(gate: Gate, site: str) -> str:
                 f"- [{_escaped(row['text'] or row['query'])}]({site}{row['path']}) {signed(row['difference'])}"
                 for row in against.worst
             ]
-    if would_decide := undecided(gate, site):
-        lines += ["", *would_decide]
+    lines += ["", *(f"- {sentence}" for sentence in [*unjudged(gate, site, _escaped), *undecided(gate)])]
     return "\n".join([*lines, "", f"`{gate.evaluation.label}`", ""])
 
 
@@ -63,10 +64,11 @@ def as_junit(gate: Gate, site: str) -> str:
         name = f"{gate.evaluation.asked.measure} against {against.anchor}"
         case = ElementTree.SubElement(suite, "testcase", classname="idealist.gate", name=name)
         differences = "; ".join(f"{name}: {reading}" for name, reading in readings(against))
+        message = " ".join([f"{differences}.", *unjudged(gate, site), *undecided(gate)])
         if against.verdict == WORSE:
-            ElementTree.SubElement(case, "failure", message=differences)
+            ElementTree.SubElement(case, "failure", message=message)
         elif against.verdict == UNDECIDED:
-            ElementTree.SubElement(case, "skipped", message=" ".join([differences, *undecided(gate, site)]))
+            ElementTree.SubElement(case, "skipped", message=message)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -85,17 +87,25 @@ def in_words(limits: Limits) -> str:
     return f"{signed(limits.difference)} ({signed(limits.low)} to {signed(limits.high)}), {limits.verdict}"
 
 
-def undecided(gate: Gate, site: str) -> list[str]:
-    """What would decide, a sentence a line; nothing where there is a verdict."""
+def unjudged(gate: Gate, site: str, named: Callable[[str], str] = str) -> list[str]:
+    """What nobody judged above the cutoff, a sentence for each system. `named`: how the report writes names."""
+    sentences = []
+    for row in gate.unjudged:
+        count = f"{named(row.system)}: {row.results:,} of {counted(row.of, 'result')} unjudged."
+        sentences.append(f"{count} Ask raters for them: {site}{row.path}" if row.results else count)
+    return sentences
+
+
+def undecided(gate: Gate) -> list[str]:
+    """Why there is no verdict and what would decide, a sentence a line; nothing where there is a verdict."""
     if gate.verdict != UNDECIDED:
         return []
     lines = []
     if gate.needed:
         about = "At least" if gate.needed == FEWEST else "About"
         lines.append(f"{about} {gate.needed:,} queries would decide, if the difference stays.")
-    if gate.unjudged and any(against.is_open_by_judgments for against in gate.anchors):
-        noun = "document decides" if gate.unjudged == 1 else "documents decide"
-        lines.append(f"{gate.unjudged:,} unjudged {noun} it. Ask raters for them: {site}{gate.path}")
+    if any(against.is_open_by_judgments for against in gate.anchors):
+        lines.append("Unjudged documents decide it: the two readings disagree.")
     return lines
 
 

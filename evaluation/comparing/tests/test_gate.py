@@ -87,13 +87,43 @@ def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided
     assert each.plain.verdict == WORSE
     assert each.expected.verdict != WORSE and each.expected.difference > each.plain.difference
     asked = ("--measure", "nDCG@1", "--margin", "0.295")
-    assert (found.verdict, each.is_open_by_judgments, found.unjudged) == (UNDECIDED, True, 10)
+    assert (found.verdict, each.is_open_by_judgments) == (UNDECIDED, True)
+    assert [(row.system, row.results, row.of) for row in found.unjudged] == [("new", 10, 20), ("good", 0, 20)]
     status, text = run("new", "--against", "good", *asked, "--site", "https://x.org/")
     assert status == 2
-    page = f"https://x.org/collections/shop/pool/holes/?system={System.objects.get(name='new').pk}"
-    assert f"10 unjudged documents decide it. Ask raters for them: {page}" in text
+    page = f"https://x.org/collections/shop/pool/holes/?system={System.objects.get(name='new').pk}&depth=1"
+    assert f"new: 10 of 20 results unjudged. Ask raters for them: {page}\n" in text
     for read_as, expected in (("pass", 0), ("fail", 1)):
         assert run("new", "--against", "good", *asked, "--undecided", read_as)[0] == expected
+
+
+def test_unjudged_documents_of_the_baseline_can_decide_too(shop):
+    """Where the baseline has what nobody judged, the release has what is worth nothing."""
+    shop.grades.filter(value__lt=0).delete()  # so that what nobody judged may be worth more, and not less
+    for place, query in enumerate(QUERIES):
+        make_ranking(shop, "half", query, "cba" if place % 2 else "abc")
+    found = gate_of(shop, Asked.of(shop, measure="nDCG@1"), "half", ["new"])
+    (each,) = found.anchors
+    assert (each.plain.verdict, each.expected.verdict, found.verdict) == (NOT_WORSE, WORSE, UNDECIDED)
+    for form in ("table", "markdown", "junit"):
+        status, text = run("half", "--against", "new", "--measure", "nDCG@1", "--format", form)
+        assert status == 2
+        assert "new: 10 of 20 results unjudged" in text and "half: 0 of 20 results unjudged" in text
+        assert "Unjudged documents decide it" in text
+
+
+def test_what_is_unjudged_stands_beside_every_verdict_and_its_page_goes_down_to_the_cutoff(shop, client):
+    for measure, depth in (("nDCG@20", 20), ("AP", 3)):
+        asked = Asked.of(shop, measure=measure)
+        row, _ = document(gate_of(shop, asked, "new", ["good"]))["unjudged"]
+        assert (row["results"], row["of"]) == (10, 60) and row["path"].endswith(f"&depth={depth}")
+    client.force_login(make_member(shop, "ana", Role.ANALYST))
+    assert client.get(row["path"]).context["count"] == 10
+    for release, verdict in (("new", "worse"), ("good", "not worse")):
+        against = "good" if release == "new" else "new"
+        for form in ("table", "markdown"):
+            text = run(release, "--against", against, "--format", form)[1]
+            assert f"{release}: {verdict}" in text and "new: 10 of 60 results unjudged" in text
 
 
 def test_where_expected_values_are_not_defined_the_plain_reading_decides_and_says_so(shop):
