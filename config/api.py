@@ -42,6 +42,7 @@ OTHER_SCOPES = {
     "get_collection": None,
     "make_collection": Scope.MANAGE,
 }
+JSON = "application/json"
 PROBLEM_STATUSES = (400, 401, 403, 404, 409, 411, 413, 415, 422, 429, 503)
 DESCRIPTION = """
 Send a token with every call: `Authorization: Bearer idl_…`. Make one under *Your tokens*, or with the command
@@ -49,9 +50,9 @@ Send a token with every call: `Authorization: Bearer idl_…`. Make one under *Y
 admins `read` and `import`, raters `rate`. A superuser's token for all collections can also `manage`: make new
 collections.
 
-A body is JSON of at most 2.5 MB. A batch is done whole or not at all. Lists come in pages: send `next` back as
-`cursor`. A token makes at most 600 calls a minute, and an address without a valid token 60. What is wrong comes as
-a problem document (RFC 9457).
+A body is JSON, or a run as plain text, of at most 2.5 MB. A batch is done whole or not at all. Lists come in
+pages: send `next` back as `cursor`. A token makes at most 600 calls a minute, and an address without a valid token
+60. What is wrong comes as a problem document (RFC 9457).
 """
 
 
@@ -172,8 +173,8 @@ def described(route: str) -> str:
 Allowed = dict[str, dict[str, bool]]  # by method, the parameters that it takes, and whether each is a list
 
 
-def with_checks(view: Callable[..., HttpResponse], allowed: Allowed) -> Callable[..., HttpResponse]:
-    """The view, wrapped so that only well-formed requests reach it."""
+def with_checks(view: Callable[..., HttpResponse], allowed: Allowed, body: str) -> Callable[..., HttpResponse]:
+    """The view, wrapped so that only well-formed requests reach it. `body`: the media type of one that is sent."""
 
     @csrf_exempt
     @login_not_required
@@ -183,7 +184,7 @@ def with_checks(view: Callable[..., HttpResponse], allowed: Allowed) -> Callable
         # A HEAD is answered as the GET, whose body the server leaves out.
         request.method = "GET" if method == "HEAD" else method
         try:
-            refuse_malformed(request, allowed)
+            refuse_malformed(request, allowed, body)
             return view(request, *args, **kwargs)
         except Problem as error:
             return error.response()
@@ -193,7 +194,7 @@ def with_checks(view: Callable[..., HttpResponse], allowed: Allowed) -> Callable
     return wrapper
 
 
-def refuse_malformed(request: HttpRequest, allowed: Allowed) -> None:
+def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
     """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused."""
     if request.method not in allowed:
         methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
@@ -212,13 +213,14 @@ def refuse_malformed(request: HttpRequest, allowed: Allowed) -> None:
         errors = [{"parameter": name, "detail": "It can occur only once."} for name in repeated]
         raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
     if request.method == "POST":
-        refuse_body(request)
+        refuse_body(request, body)
 
 
-def refuse_body(request: HttpRequest) -> None:
-    """Raises Problem for a body that is not declared as JSON, or is too long."""
-    if request.content_type != "application/json" or "Content-Encoding" in request.headers:
-        raise Problem(415, "Send JSON, with the header Content-Type: application/json, and not compressed.")
+def refuse_body(request: HttpRequest, media_type: str) -> None:
+    """Raises Problem for a body that is not declared as of this type, or is too long."""
+    if request.content_type != media_type or "Content-Encoding" in request.headers:
+        what = "JSON" if media_type == JSON else "plain text"
+        raise Problem(415, f"Send {what}, with the header Content-Type: {media_type}, and not compressed.")
     if not request.headers.get("Content-Length"):
         raise Problem(411, "Send the header Content-Length: the body must not come in chunks.")
     if int(request.headers["Content-Length"]) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
@@ -269,7 +271,8 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
         path = described(f"/{pattern.pattern}")
         operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root, which is not described
         allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
-        pattern.callback = with_checks(pattern.callback, allowed)
+        content = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
+        pattern.callback = with_checks(pattern.callback, allowed, *content)
     return patterns, app, namespace
 
 

@@ -1,5 +1,6 @@
 """The API of results: evaluations, comparisons and judgments, with the same digits as pages and commands."""
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,14 +14,17 @@ from pydantic import Field
 
 from ratings.api.access import TokenRequest, collection_in
 from ratings.api.shapes import OfPage, Page, Sent, SystemName, Whole, page_of, text
+from ratings.formats.source import Source
+from ratings.importing.intake.runs import RunReading
 from ratings.models import Collection, Scope
 from ratings.web.downloads import made_in_turn
 from ratings.web.problems import Problem
+from ratings.words import counted
 
 from . import record, scores
 from .comparing import gate_reports
 from .comparing.gate import ALPHA, MARGIN, gate_of
-from .measures import PROFILES, Measure
+from .measures import PROFILES, Measure, Rankings
 from .measures.options import CHOICES
 from .models import Watch
 from .page import documents
@@ -230,13 +234,44 @@ def compare(request: TokenRequest, slug: str, asked: Query[OfComparison]):
 @made_in_turn
 def gate_release(request: TokenRequest, slug: str, asked: Query[OfGate]):
     """The report of the command `gate`. The header Idealist-Verdict has the verdict in each format."""
+    return gate_report(request, collection_in(request, slug, Scope.READ), asked)
+
+
+@router.post(
+    "/collections/{slug:slug}/gate",
+    response=GateOut,
+    summary="Whether a release that is sent is worse",
+    openapi_extra={"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+@made_in_turn
+def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
+    """The same for the rankings in the body: a run of TREC, in UTF-8. Nothing is imported."""
     collection = collection_in(request, slug, Scope.READ)
+    if collection.systems.filter(name=asked.release).exists():
+        refuse(f"{asked.release} is a system already. Give what you send another name, or ask by GET.", "release")
+    run = RunReading(collection, [Source("the body", io.BytesIO(request.body))], system=asked.release)
+    report = run.run()
+    if report.refused:
+        errors = [{"detail": refusal.message()} for refusal in report.refusals]
+        raise Problem(
+            422, f"{counted(report.refused, 'thing')} to correct in the run.", kind="refused", errors=errors
+        )
+    queries = record.queries_of(collection)
+    return gate_report(request, collection, asked, record.rankings_of_run(collection, queries, run.found))
+
+
+def gate_report(
+    request: TokenRequest, collection: Collection, asked: OfGate, rankings: Rankings | None = None
+) -> HttpResponse:
+    """The report in the asked format. rankings: of the release, where it is no system."""
     refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
     options, other_measures = asked_of(collection, asked)
     if other_measures:
         refuse("a gate has one measure.", "measure")
     with refusing(asked, "release"):
-        gate = gate_of(collection, options, asked.release, asked.against, asked.margin, asked.alpha, MOST_PAIRS)
+        gate = gate_of(
+            collection, options, asked.release, asked.against, asked.margin, asked.alpha, MOST_PAIRS, rankings
+        )
     site = request.build_absolute_uri("/").rstrip("/")
     text = gate_reports.FORMATS[asked.format](gate, site)
     headers = {"Idealist-Verdict": gate.verdict.replace(" ", "-")}

@@ -53,6 +53,7 @@ TABLE = {
     ("get", "/collections/{slug}/comparison"): READ,
     ("get", "/collections/{slug}/machine-only"): READ,
     ("get", "/collections/{slug}/gate"): READ,
+    ("post", "/collections/{slug}/gate"): READ,
     ("get", "/collections/{slug}/judgments"): READ,
     ("get", "/collections/{slug}/watches"): READ,
     ("get", "/collections/{slug}/watches/{watch}"): READ,
@@ -114,7 +115,7 @@ class World:
         tokens.revoke(token)
         return Caller(key)
 
-    def body(self, path: str) -> dict:
+    def body(self, path: str) -> dict | str:
         rating = {"token": str(self.pair.token), "key": "0" * 32, "grade": 3, "base_revision": 1}
         return {
             "collections": {"slug": "new"},
@@ -125,6 +126,7 @@ class World:
             "fetches": {"engine": "shop", "system": "fetched"},
             "tasks": {"count": 1},
             "nights": {"system": "bm25"},
+            "gate": "q1 Q0 a 1 9 x\n",
             "my-ratings": {"ratings": [rating]},
         }[path.rpartition("/")[2]]
 
@@ -139,7 +141,8 @@ class World:
         )
         if method == "get":
             return caller.get(address, **PARAMS.get(last, {}))
-        return caller.post(address, self.body(path))
+        query_string = "?release=sent&against=bm25" if last == "gate" else ""
+        return caller.post(address + query_string, self.body(path))
 
 
 @pytest.fixture(scope="module")

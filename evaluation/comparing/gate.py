@@ -10,9 +10,10 @@ from django.urls import reverse
 from ratings.models import Collection
 
 from .. import record
+from ..measures import Rankings
 from ..page.documents import known
 from ..results.csv_and_json import made_by
-from ..scores import Asked, Evaluation, evaluate, expected_by_query
+from ..scores import Asked, Evaluation, evaluate, expected_by_query, of_rankings
 from ..significance import common_queries, paired
 from ..significance.gate import UNDECIDED, Limits, agreed, limits, overall
 
@@ -27,7 +28,7 @@ class Unjudged:
     system: str
     results: int
     of: int  # all results above the cutoff
-    path: str  # of the page that asks raters for them
+    path: str  # of the page that asks raters for them; "" where the rankings are not imported
 
 
 @dataclass(frozen=True)
@@ -83,20 +84,25 @@ def gate_of(
     margin: float = MARGIN,
     alpha: float = ALPHA,
     most_pairs: int | None = None,
+    rankings: Rankings | None = None,
 ) -> Gate:
     """The verdict on the release. Several anchors share alpha, so that a false alarm is no likelier.
 
     anchors: systems; none for the baselines that a person chose. most_pairs: of queries and documents; with more
-    of them the reading with expected gains is left out. ValueError for an unknown system, where there is no
-    baseline, and for a margin or alpha without a meaning.
+    of them the reading with expected gains is left out. rankings: of the release, where it is no system.
+    ValueError for an unknown system, where there is no baseline, and for a margin or alpha without a meaning.
     """
     anchors = tuple(dict.fromkeys(anchors or record.baselines(collection)))
     if not anchors:
         raise ValueError("there is nothing to compare with: name a system, or make one a baseline on its page.")
     systems = tuple(dict.fromkeys((release, *anchors)))
-    evaluation = evaluate(collection, replace(asked, systems=systems))
+    if rankings is None:
+        sent, evaluation = {}, evaluate(collection, replace(asked, systems=systems))
+    else:
+        sent = {release: rankings}
+        evaluation = of_rankings(collection, replace(asked, systems=anchors), sent, bounds=False)
     try:
-        expected, why_none = expected_by_query(collection, asked, most_pairs), ""
+        expected, why_none = expected_by_query(collection, asked, most_pairs, sent), ""
     except ValueError as error:
         expected, why_none = {}, str(error).rstrip(".")
     unjudged = tuple(unjudged_of(collection, evaluation, system) for system in systems)
@@ -113,6 +119,8 @@ def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> 
     table = evaluation.table.record
     # Without a cutoff all results count: the page then lists those of the longest ranking.
     depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
+    if system not in table.system_pks:
+        return Unjudged(system, results, of, path="")
     address = urlencode({"system": table.system_pks[system], "depth": depth})
     return Unjudged(system, results, of, path=f"{reverse('holes', args=[collection.slug])}?{address}")
 
@@ -163,7 +171,8 @@ def worst(collection: Collection, evaluation: Evaluation, pair: list[str], diffe
     """
     queries = evaluation.table.record.queries
     # On the page of a query the anchor comes first.
-    query_string = evaluation.asked.keep_with(urlencode([("system", name) for name in reversed(pair)]))
+    stored = [name for name in reversed(pair) if name in evaluation.table.record.system_pks]
+    query_string = evaluation.asked.keep_with(urlencode([("system", name) for name in stored]))
     values = evaluation.values(pair)
     lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]
     return [

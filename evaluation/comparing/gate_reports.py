@@ -92,7 +92,12 @@ def unjudged(gate: Gate, site: str, named: Callable[[str], str] = str) -> list[s
     sentences = []
     for row in gate.unjudged:
         count = f"{named(row.system)}: {row.results:,} of {counted(row.of, 'result')} unjudged."
-        sentences.append(f"{count} Ask raters for them: {site}{row.path}" if row.results else count)
+        page = (
+            f"Ask raters for them: {site}{row.path}"
+            if row.path
+            else "To ask raters for them, import its rankings."
+        )
+        sentences.append(f"{count} {page}" if row.results else count)
     return sentences
 
 

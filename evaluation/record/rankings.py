@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ratings.formats.rankings import in_32_bits
+from ratings.formats.rankings import FoundRanking, in_32_bits
+from ratings.importing.intake.document_keys import known_ids
 from ratings.models import Collection, Ranking, System
 
 from ..measures import Rankings
@@ -17,6 +18,7 @@ from .keys import document_keys
 from .sql import byte_rows
 
 QUERIES_AT_A_TIME = 100  # whose rankings are read together
+FIRST_UNSTORED = 1 << 32  # of the numbers of documents that are not stored: a ranking has 32 bits for an id
 
 
 def results(collection: Collection, record: Record, system: str) -> Iterator[tuple[int, np.ndarray, list[float]]]:
@@ -77,6 +79,27 @@ def _packed(lists: dict[int, list[np.ndarray]], queries: int, gaps: bool) -> Ran
         scores=np.concatenate([np.empty(0), *scores]) if scores else None,
         present=present,
         gaps=gaps,
+    )
+
+
+def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequence[FoundRanking]) -> Rankings:
+    """The rankings of a run that is not imported, each with its best result first.
+
+    A document that is not stored has the same number in all of them, from FIRST_UNSTORED.
+    """
+    place_of_query = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
+    found = sorted(found, key=lambda ranking: place_of_query[ranking.query])
+    keys, number = np.unique([key for ranking in found for key in ranking.documents], return_inverse=True)
+    ids = known_ids(collection, keys.tolist())
+    new = np.flatnonzero(ids == 0)
+    ids[new] = FIRST_UNSTORED + np.arange(len(new))
+    length = np.zeros(len(queries), np.int64)
+    length[[place_of_query[ranking.query] for ranking in found]] = [len(ranking) for ranking in found]
+    return Rankings(
+        offsets=np.append(0, np.cumsum(length)),
+        documents=ids[number],
+        scores=np.concatenate([ranking.scores for ranking in found]),
+        tiebreak=number,  # the keys are sorted
     )
 
 

@@ -127,26 +127,28 @@ def _expected(
     return expected
 
 
-def of_rankings(collection: Collection, asked: Asked, more: Mapping[str, Rankings]) -> Evaluation:
-    """The scores of the asked systems and of the rankings `more`, with bounds and judgments.
+def of_rankings(
+    collection: Collection, asked: Asked, more: Mapping[str, Rankings], *, bounds: bool = True
+) -> Evaluation:
+    """The scores of the asked systems and of the rankings `more`, with judgments and, where there are any, bounds.
 
     more: rankings that no system has, by name, of the queries of the collection in their order. Nothing is cached.
     """
     data, judgments = read(collection, asked)
     data = replace(data, systems=(*data.systems, *more), rankings={**data.rankings, **more})
     table = Columns(data, _scored(data, judgments, (asked.measure,), asked.options))
-    scale = record.scale(collection) if has_bounds(asked.measure) else []
-    bounds = {}
+    scale = record.scale(collection) if bounds and has_bounds(asked.measure) else []
+    ends = {}
     if scale:
         columns = _ends_of(collection, data, judgments, asked, asked.measure, scale)
-        bounds = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
+        ends = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
     return Evaluation(
         data.collection,
         asked=asked,
         measures=(asked.measure,),
         systems=data.systems,
         table=table,
-        bounds=bounds,
+        bounds=ends,
         judged_by=judgments,
     )
 

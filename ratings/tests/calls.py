@@ -20,10 +20,11 @@ class Caller:
         return self.client.get(ROOT + path, params, headers=self.headers())
 
     def post(self, path: str, body, key: str | None = None):
-        """Send JSON, or bytes as they are; `key` is the one of the batch."""
-        sent = body if isinstance(body, bytes) else json.dumps(body)
+        """Send JSON, or bytes as they are, or text as plain text; `key` is the one of the batch."""
+        sent = body if isinstance(body, bytes | str) else json.dumps(body)
+        content_type = "text/plain" if isinstance(body, str) else "application/json"
         headers = self.headers() | ({"Idempotency-Key": key} if key else {})
-        return self.client.post(ROOT + path, sent, content_type="application/json", headers=headers)
+        return self.client.post(ROOT + path, sent, content_type=content_type, headers=headers)
 
     def headers(self) -> dict:
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}

@@ -170,6 +170,42 @@ def test_a_wrong_call_is_no_verdict(shop, arguments):
     assert refused.value.returncode == 3
 
 
+def test_the_api_takes_rankings_that_are_not_imported(shop):
+    """They get the verdict that they would get as a system, and leave nothing behind."""
+    lists = {"new": ["xbc" if place % 2 else "abc" for place in range(20)], "unknown": ["yza"] * 20}
+    runs = {
+        name: "".join(
+            f"{query} Q0 {key} {rank} {9 - rank} tag\n"
+            for query, keys in zip(QUERIES, documents, strict=True)
+            for rank, key in enumerate(keys, 1)
+        )
+        for name, documents in lists.items()
+    }
+    reader = make_caller(make_member(shop, "ana", Role.ANALYST), shop, "read")
+    before = shop.systems.count(), shop.documents.count(), shop.jobs.count()
+
+    def sent(run: str, query_string: str):
+        return reader.post(f"/collections/shop/gate?against=good&{query_string}", run)
+
+    answer = sent(runs["new"], "release=build").json()
+    stored = document(gate_of(shop, Asked.of(shop), "new", ["good"]))
+    # The model of expected gains sees one system more.
+    assert answer["anchors"][0]["plain"] == stored["anchors"][0]["plain"]
+    assert answer["unjudged"][0] == {"system": "build", "results": 10, "of": 60, "path": ""}
+    assert answer["anchors"][0]["worst"][0]["path"].endswith("?system=good")
+    report = sent(runs["unknown"], "release=build&format=markdown&measure=nDCG@2&ties=score")
+    assert (
+        report["Idealist-Verdict"] == "worse"
+        and "build: 40 of 40 results unjudged. To ask" in report.content.decode()
+    )
+    assert (shop.systems.count(), shop.documents.count(), shop.jobs.count()) == before
+    taken, broken = sent(runs["new"], "release=new"), sent("q01 Q0 a one 9 x\n", "release=build")
+    assert [taken.status_code, broken.status_code] == [422, 422]
+    assert "line 1: " in broken.json()["errors"][0]["detail"]
+    as_json = reader.post("/collections/shop/gate?against=good&release=build", b"{}")
+    assert as_json.status_code == 415 and "text/plain" in as_json.json()["detail"]
+
+
 def test_the_api_has_the_document_and_the_reports_with_the_verdict_in_a_header(shop):
     reader = make_caller(make_member(shop, "ana", Role.ANALYST), shop, "read")
     asked = {"release": "bad", "against": ["good", "same"]}

@@ -333,6 +333,20 @@ class RunImport(ImportForQueries):
         return Ranking.objects.filter(system__collection=self.collection, system__name=system)
 
 
+@dataclass
+class RunReading(RunImport):
+    """A run that is checked as an import is, and that nothing is written of. `found`: its rankings, best first."""
+
+    checking = True
+    found: list[FoundRanking] = field(default_factory=list, init=False)
+
+    def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
+        super()._check_ranking(ranking, tally)
+        best = best_first(ranking, self.order)
+        documents = [ranking.documents[place] for place in best.tolist()]
+        self.found.append(replace(ranking, documents=documents, scores=ranking.scores[best]))
+
+
 def _version(collection: Collection) -> int:
     return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
 
