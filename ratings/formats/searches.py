@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -39,6 +40,10 @@ _counted_line = re.compile(r"\s+([0-9]+) (.*)")  # as `uniq -c` writes it
 _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
+class NoQueries(Refusal):
+    """The refusal of a table in which no column holds queries. Beside another one it can be passed over."""
+
+
 class Search(NamedTuple):
     line: int
     text: str
@@ -62,6 +67,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     if format == "lines":
         yield from _lines(source)
         return
+    _choose_sheet(source, format)
     records = tables.records(format, "searches", source, _has_header)
     first_items = list(islice(records, header.SAMPLED_RECORDS))  # records and refusals
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]
@@ -72,7 +78,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     try:
         column = _layout(names, source.reading.columns)
     except ValueError as error:
-        yield source.stop(1, str(error), Option("columns", {"text": None}))
+        yield NoQueries(source.name, 1, str(error), (Option("columns", {"text": None}),))
         return
     if doubt := _doubt(source, column, first_rows, format):
         yield doubt
@@ -107,6 +113,7 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
     format = format or format_of(source)
     if format == "lines" or source.why_unopened or unsupported(source.start):
         return {}
+    _choose_sheet(source, format)
     names = tables.columns_of(format, "searches", source, _has_header)
     try:
         column = _layout(names, source.reading.columns)
@@ -116,6 +123,19 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
         column.pop("count", None)  # people have to say
     roles = {name: role for role, name in column.items()}
     return {name: roles.get(name, "") for name in names}
+
+
+def _choose_sheet(source: Source, format: str) -> None:
+    """Of several sheets, choose the first with a column of queries, unless people chose one. A note says so."""
+    heads = xlsx.heads_of(source) if format == "xlsx" and source.reading.sheet is None else {}
+    usual_names = {source.reading.columns.get("text"), *NAMES["text"]}
+    with_queries = [name for name, head in heads.items() if usual_names & {*head, *map(normalised, head)}]
+    if len(heads) > 1 and with_queries:
+        source.reading = replace(source.reading, sheet=with_queries[0])
+        passed_over = listed(name for name in heads if name != with_queries[0])
+        source.notes.append(
+            f"{source.name}: the sheet {values.quoted(with_queries[0])}; passed over: {passed_over}."
+        )
 
 
 def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
@@ -195,7 +215,8 @@ def _by_numbers(source: Source, column: dict[str, str], rows: list[dict[str, Any
     numbers = [name for name in ("1", "2") if all(_is_count(row.get(name)) for row in rows)]
     if len(numbers) != 1:
         problem = "neither of the two columns has a name, and it is not clear which one has the counts"
-        return source.stop(1, problem, Option("columns", {"text": "1", "count": "2"}, "it is the second"))
+        second = Option("columns", {"text": "1", "count": "2"}, "it is the second")
+        return NoQueries(source.name, 1, problem, (second,))
     column |= {"count": numbers[0], "text": "2" if numbers[0] == "1" else "1"}
     return None
 

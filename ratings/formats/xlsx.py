@@ -48,6 +48,17 @@ def sheets_of(source: Source) -> list[str]:
         return []
 
 
+def heads_of(source: Source) -> dict[str, list[str]]:
+    """The texts in the first row of each visible sheet, by its name; {} where the workbook cannot be read."""
+    try:
+        book, _ = _opened(source)
+        row = source.reading.header_line
+        cells = {name: next(book[name].iter_rows(min_row=row, max_row=row), ()) for name in _visible(book)}
+        return {name: [str(cell.value) for cell in of_sheet] for name, of_sheet in cells.items()}
+    except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
+        return {}
+
+
 def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The number of each row that is not empty, and its cells. The first is the header; all have its width.
 

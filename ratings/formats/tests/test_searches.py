@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -110,6 +111,29 @@ def test_a_column_of_strata_and_other_columns_are_chosen():
     assert columns_of(source(content, columns=columns)) == {"was": "text", "wie oft": "count", "markt": "stratum"}
     assert [*columns_of(source(CONSOLE)).values()] == ["text", "", "", "", ""]
     assert columns_of(source("red shoes\n")) == {}
+
+
+def workbook(**sheets: list[list]) -> bytes:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for name, sheet_rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in sheet_rows:
+            sheet.append(row)
+    book.save(out)
+    return out.getvalue()
+
+
+def test_of_several_sheets_the_one_with_queries_is_read_and_the_others_are_named():
+    queries, pages = [["Top queries", "Clicks"], ["red shoes", 40]], [["Top pages", "Clicks"], ["/", 40]]
+    log = source(workbook(Pages=pages, Queries=queries, Filters=[["Filter", "Value"], ["Search type", "Web"]]))
+    assert list(read(log)) == [Search(2, "red shoes", 40)]
+    assert "the sheet 'Queries'; passed over: 'Pages', 'Filters'." in "".join(log.notes)
+    content = workbook(Pages=pages, Devices=[["Device"]])
+    assert "several sheets" in refused(content)[0].problem
+    chosen = {"text": "Top pages", "count": "Clicks"}
+    assert found(content, columns=chosen) == [("/", 40)]
+    assert columns_of(source(content, columns=chosen)) == {"Top pages": "text", "Clicks": "count"}
 
 
 @pytest.mark.parametrize(

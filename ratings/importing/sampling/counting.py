@@ -98,8 +98,8 @@ def counted_log(
     """The log in these files together, counted. Refusals go to the report; then the log is not whole."""
     with staged(RAW, QUERY) as stage:
         log = Log(stage)
-        for source in sources:
-            _read(source, format, log, report, progress)
+        without = [_read(source, format, log, report, progress) for source in sources]
+        _pass_over(list(filter(None, without)), sources, report)
         _pass_few_refusals(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
@@ -110,11 +110,16 @@ def counted_log(
         yield log
 
 
-def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> None:
-    """Count the searches of a file into the stage, and its lines and days into the log."""
+def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> searches.NoQueries | None:
+    """Count the searches of a file into the stage, and its lines and days into the log.
+
+    Returns the refusal of a file that holds no queries, which is not in the report.
+    """
     counts: dict[tuple[str, str, str], int] = {}  # (text, stratum, id) -> searches
     lines = 0
     for row in searches.read(source, format):
+        if isinstance(row, searches.NoQueries):
+            return row
         lines += 1
         if lines % LINES_PER_TICK == 0:
             progress(source.name, source.share, lines)
@@ -135,10 +140,22 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
             break
     _flush(counts, source, log, report)
     if not lines:
-        report.refuse(source.refusal(0, "it holds no search", "Check that this is the file you meant."))
+        cure = ("Check that this is the file you meant.",)
+        return searches.NoQueries(source.name, 0, "it holds no search", cure)
     log.lines += lines
     log.cut_off |= source.stopped
     report.facts += source.notes
+    return None
+
+
+def _pass_over(without: Sequence[searches.NoQueries], sources: Sequence[Source], report: Report) -> None:
+    """Name the files without queries in a warning, or refuse them where no other file is there."""
+    if len(without) == len(sources):
+        for refusal in without:
+            report.refuse(refusal)
+    elif without:
+        names = ", ".join(refusal.file for refusal in without)
+        report.warnings.append(f"Passed over, since they hold no queries: {names}.")
 
 
 def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, report: Report) -> bool:

@@ -111,6 +111,15 @@ def test_a_log_without_searches_is_refused(content, problem):
         assert problem in report.refusals[0].problem
 
 
+def test_files_without_queries_are_passed_over_unless_there_is_no_other():
+    report = Report()
+    with log_of("country,city\nde,Bonn\n", "query,count\ntent,3\n", "", report=report) as log:
+        assert (rows(log), report.refused) == ([("tent", 3)], 0)
+        assert report.warnings == ["Passed over, since they hold no queries: 1.log, 3.log."]
+    with log_of("country,city\nde,Bonn\n", "", report=report) as log:
+        assert [refusal.file for refusal in report.refusals] == ["1.log", "2.log"]
+
+
 def test_a_column_with_too_many_strata_is_refused():
     report = Report()
     lines = [f"q{n},s{n}" for n in range(25)]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 
 import pytest
 from django.core.files.storage import storages
@@ -41,8 +42,8 @@ def worked(pk: int) -> Job:
     return Job.objects.get(pk=pk)
 
 
-def sent(admin, content: str = BIG, name: str = "searches.csv") -> Job:
-    file = SimpleUploadedFile(name, content.encode())
+def sent(admin, content: str | bytes = BIG, name: str = "searches.csv") -> Job:
+    file = SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
     answer = admin.post(address("send_log"), {"files": [file]})
     assert answer.status_code == 302
     return worked(Job.objects.order_by("pk").last().pk)
@@ -59,6 +60,35 @@ def shown(admin, name: str, pk: int | None = None) -> str:
     answer = admin.get(address(name, pk))
     assert answer.status_code == 200
     return text(answer)
+
+
+FIGURES = "Clicks,Impressions,CTR,Position"
+CONSOLE = {  # the files of an export of Google's Search Console
+    "Countries": f"Country,{FIGURES}\nGermany,9,400,2%,3.1\n",
+    "Dates": f"Date,{FIGURES}\n2026-05-01,9,400,2%,3.1\n",
+    "Devices": f"Device,{FIGURES}\nMobile,9,400,2%,3.1\n",
+    "Filters": "Filter,Value\nSearch type,Web\nDate,Last 3 months\n",
+    "Pages": f"Top pages,{FIGURES}\nhttps://shop.example/,9,400,2%,3.1\n",
+    "Queries": f"Top queries,{FIGURES}\nred shoes,7,300,2%,3.1\ntent,2,100,2%,4.2\n",
+    "Search appearance": f"Search Appearance,{FIGURES}\n",
+}
+
+
+def test_of_the_files_of_a_search_console_the_one_with_queries_is_read(admin):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in CONSOLE.items():
+            archive.writestr(f"{name}.csv", content)
+    job = sent(admin, packed.getvalue(), "console.zip")
+    (refusal,) = job.report["refusals"]
+    assert refusal["file"].endswith("Queries.csv") and "may say how often" in refusal["problem"]
+    columns = admin.get(address("log_job", job.pk)).context["read"].columns
+    assert [name for name, _ in columns] == ["Top queries", *FIGURES.split(",")]
+    acted(admin, "check_log", job.pk, column_0="text", column_2="count")
+    job = worked(job.pk)
+    assert (job.report["refused"], job.report["log"]["searches"], job.report["log"]["queries"]) == (0, 400, 2)
+    (warning,) = job.report["warnings"]
+    assert [name for name in CONSOLE if f"/{name}.csv" not in warning] == ["Queries"]
 
 
 DESIGN = {"size": 50, "method": "proportional", "share_0": 1, "share_1": 1, "share_2": 1, "days": "May 2026"}

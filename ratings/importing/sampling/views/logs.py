@@ -3,6 +3,8 @@
 A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
 """
 
+from itertools import chain
+
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
@@ -163,7 +165,11 @@ def columns_of(job: Job) -> dict[str, str]:
         return {}
     try:
         with sources_of(job) as sources:
-            return searches.columns_of(next(sources), job.options.get("format", ""))
+            by_file = (searches.columns_of(source, job.options.get("format", "")) for source in sources)
+            first = next(by_file)
+            # Those of the file that is read: others may hold no queries. Columns without names have numbers.
+            named = (columns for columns in chain([first], by_file) if "1" not in columns)
+            return next((columns for columns in named if "text" in columns.values()), first)
     except ConnectionError:
         raise
     except (OSError, ValueError):
