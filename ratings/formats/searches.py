@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ LONGEST_STRATUM = 100  # characters; the rest is cut off
 CURE = "Correct the line, or leave it out."
 _counted_line = re.compile(r"\s+([0-9]+) (.*)")  # as `uniq -c` writes it
 _day = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_since_1970 = re.compile(r"([0-9]{10})(?:[0-9]{3})?(?:\.[0-9]+)?")  # seconds, of which 10 digits last until 2286
 
 
 class NoQueries(Refusal):
@@ -272,8 +274,12 @@ def _count(cell: Any) -> int:
 
 
 def _iso_day(cell: Any) -> str:
-    day = _day.match(cell) if isinstance(cell, str) else None
-    return day[0] if day else ""
+    """The day of a time that begins with it, or of seconds or milliseconds since 1970 (in UTC); "" for others."""
+    text = str(cell)
+    if day := _day.match(text):
+        return day[0]
+    since_1970 = _since_1970.fullmatch(text)
+    return datetime.fromtimestamp(int(since_1970[1]), UTC).date().isoformat() if since_1970 else ""
 
 
 def _lines(source: Source) -> Iterator[Search | Refusal]:

@@ -103,6 +103,16 @@ def test_queries_and_events_of_user_behavior_insights_name_the_search_to_which_t
     ]
 
 
+def test_the_day_of_a_search_is_read_from_times_in_words_and_numbers():
+    times = ["2026-01-02T23:59:59Z", 1767398399, 1767398399.5, 1767398399999, "1767398399", "1767398399999"]
+    without = [None, "", "yesterday", 7, 17673983990]
+    lines = [json.dumps({"user_query": "tent", "timestamp": time}) for time in [*times, *without]]
+    days = [row.day for row in read(source("\n".join(lines)))]
+    assert days == ["2026-01-02"] * len(times) + [""] * len(without)
+    stamps = parquet_of(query=["tent"], timestamp=pa.array([1767398399999], pa.timestamp("ms")))
+    assert [row.day for row in read(source(stamps))] == ["2026-01-02"]
+
+
 def test_a_column_of_strata_and_other_columns_are_chosen():
     content = "was,wie oft,markt\nred shoes,40,de\n"
     assert "no column holds the query" in refused(content)[0].problem
