@@ -13,7 +13,7 @@ LABELLED_CHARACTERS = 120  # a member with a longer value is a text, and no labe
 _markup = re.compile(r"<(p|br|ul|ol|li|table|div|strong|em|h[1-6]|pre)\b[^<>]*>", re.IGNORECASE)
 _date = re.compile(r"date|time|published|updated|created", re.IGNORECASE)
 _day = re.compile(r"\d{4}-\d{2}-\d{2}(T|\s|$)")
-_picture = re.compile(r"image|img|picture|photo|thumb|poster|cover", re.IGNORECASE)
+PICTURE_NAME = re.compile(r"image|img|picture|photo|thumb|poster|cover", re.IGNORECASE)
 # A currency behind a name: Price EUR, price_usd, Preis (€).
 _currency = re.compile(
     r"(?:^|[\s_(\[-])(EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|€|\$|£|¥)[)\]]?$", re.IGNORECASE
@@ -55,7 +55,7 @@ def _part_of(name: str, values: list) -> Part:
         return Part("price", name, label and last_name(label), unit=currency[1].upper())
     if _price.search(name) and _are_numbers(sample):
         return Part("price", name)
-    if _are_pictures(name, sample):
+    if are_pictures(name, sample):
         return Part("image", name)
     if isinstance(first, dict) or (isinstance(first, list) and any(isinstance(item, dict) for item in first)):
         return Part("table", name, name.capitalize())
@@ -76,14 +76,16 @@ def _are_numbers(values: list) -> bool:
     return all(decimal(text_of(value)) is not None for value in values)
 
 
-def _are_pictures(name: str, values: list) -> bool:
+def are_pictures(name: str, values: list) -> bool:
     """Whether each value names a picture file, or the member is named so and each value is an address."""
     sources = [source for value in values for source in sources_of(value)]
     if len(sources) < len(values) or not sources:
         return False
     if all(_file.match(source) for source in sources):
         return True
-    return bool(_picture.search(name)) and all(source.startswith(("http://", "https://")) for source in sources)
+    return bool(PICTURE_NAME.search(name)) and all(
+        source.startswith(("http://", "https://")) for source in sources
+    )
 
 
 def _has_markup(values: list) -> bool:

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .dialects import NOTHING, Dialect, at
+from ...presentation.proposal import are_pictures
+from .dialects import NOTHING, Dialect, at, field_name
 
 MOST_STEPS = 6  # of a path
 PLAIN_VALUES_SHOWN = 50  # of a list
@@ -56,6 +57,16 @@ def values_in(hit: Any) -> list[Found]:
     return found[:MOST_PATHS]
 
 
+def pictures_in(hit: Any) -> list[str]:
+    """The paths in one result that a presentation proposes as pictures, one for each field."""
+    path_of: dict[str, str] = {}
+    for path, _ in values_in(hit):
+        name = field_name(path)
+        if name not in path_of and are_pictures(name, [at(hit, path)]):
+            path_of[name] = path
+    return list(path_of.values())
+
+
 def guessed(answer: Any, proposed: Dialect) -> dict[str, str]:
     """The path of the results, and in a result those of id, score, title, text and link; "" for unknown ones.
 
@@ -66,7 +77,8 @@ def guessed(answer: Any, proposed: Dialect) -> dict[str, str]:
     else:
         paths = {"results": next((found.path for found in lists_in(answer)), "")}
     first = first_result(answer, paths["results"])
-    paths_of_values = [found.path for found in values_in(first)]
+    pictures = pictures_in(first)  # which have an address, too
+    paths_of_values = [found.path for found in values_in(first) if found.path not in pictures]
     for role, names in NAMES.items():
         proposed_path = getattr(proposed, role)
         if proposed_path and at(first, proposed_path) is not NOTHING:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ...formats import strict_json, values
+from ...presentation.proposal import PICTURE_NAME
 
 PLACEHOLDERS = ("query", "need", "key", "depth")
 # The paths that exist, or are true, only in incomplete answers: of Elasticsearch and OpenSearch, Solr, Vespa.
@@ -22,6 +23,7 @@ INCOMPLETE = (
 COUNT_OF_VESPA = "root.fields.totalCount"  # of Vespa, which has no list of hits where it is 0
 HITS, ID = "Say where the results are", "Say where its id is"
 NOTHING = object()
+ADDRESS_NAMES = ("url", "src", "href")  # of the address in an object that stands for a picture
 
 
 class Hit(NamedTuple):
@@ -100,8 +102,8 @@ class Dialect:
         return float(score)
 
     def _fields(self, hit: Any) -> dict[str, Any]:
-        """The values at `more` by the last name of their path, without those that the hit lacks."""
-        found = {path.rpartition(".")[2]: at(hit, path) for path in self.more}
+        """The values at `more` by `field_name`, without those that the hit lacks."""
+        found = {field_name(path): at(hit, path) for path in self.more}
         return {name: value for name, value in found.items() if value is not NOTHING}
 
 
@@ -189,6 +191,13 @@ def at(value: Any, paths: str) -> Any:
         if inner is not NOTHING and inner is not None:
             return inner
     return NOTHING
+
+
+def field_name(path: str) -> str:
+    """The name of a field with what is at the path: its last name, but image for image.url or image.0.url."""
+    names = [name for name in path.split(".") if not name.isdecimal()] or [path]
+    is_address = names[-1] in ADDRESS_NAMES and len(names) > 1 and PICTURE_NAME.search(names[-2])
+    return names[-2] if is_address else names[-1]
 
 
 def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:

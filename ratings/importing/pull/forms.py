@@ -9,7 +9,7 @@ from ...formats import strict_json
 from ...models import Engine
 from ..forms import checked
 from . import turns
-from .answers import Found, first_result, guessed, lists_in, values_in
+from .answers import Found, first_result, guessed, lists_in, pictures_in, values_in
 from .dialects import PLACEHOLDERS
 from .engines import HEADER, PREFIX, VARIABLE, dialect_of, headers_in
 
@@ -110,7 +110,12 @@ class PlacesForm(forms.Form):
             choices = _choices(places, guess, required=required)
             self.fields[name] = forms.ChoiceField(label=label, choices=choices, required=required, initial=guess)
         taken = {path for role, paths in guesses.items() if role != "results" for path in paths.split("|")}
-        untaken = [(place.path, f"{place.path} · {place.sample}") for place in values if place.path not in taken]
+        pictures = pictures_in(first_result(answer, guesses["results"]))
+        untaken = [
+            (place.path, f"{place.path} · {'picture ' * (place.path in pictures)}{place.sample}")
+            for place in values
+            if place.path not in taken
+        ]
         if untaken:
             self.fields["more_at"] = forms.MultipleChoiceField(
                 label="Also keep, as fields of the documents",

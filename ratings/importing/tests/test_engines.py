@@ -15,6 +15,8 @@ from ratings.importing.pull.dialects import PRESETS, at
 from ratings.importing.pull.engines import connection_to, proposed
 from ratings.importing.views import engines
 from ratings.models import AllowedHost, Document, Engine, Job, Ranking, Role, System
+from ratings.presentation.content import sample_of
+from ratings.presentation.proposal import proposal
 from ratings.tests.cast import make_collection, make_member, make_user, signed_in, text
 
 from .test_pull import elastic, moody, results
@@ -268,6 +270,39 @@ def test_places_are_chosen_from_the_answer_alone(engine):
     shop.refresh_from_db()
     assert (shop.id_at, shop.title_at, shop.text_at, shop.more_at) == ("objectID", "name", "", ["price"])
     assert "price: 79" in text(client.get(reverse("engine", args=["hills", shop.pk])))
+
+
+SHOP = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("found", "paths", "field"),
+    [
+        ({"thumbnail": f"{SHOP}/1.jpg", "page": f"{SHOP}/1"}, ["thumbnail"], "thumbnail"),
+        ({"image": {"url": f"{SHOP}/1?w=200", "width": 200}}, ["image.url"], "image"),
+        ({"photos": [f"{SHOP}/1", f"{SHOP}/2"]}, ["photos"], "photos"),
+        ({"images": [{"src": f"{SHOP}/1"}, {"src": f"{SHOP}/2"}]}, ["images.0.src"], "images"),
+        ({"image": "none", "tags": ["red"], "n": 3}, [], ""),
+    ],
+)
+def test_pictures_in_a_first_answer_are_kept_and_shown_as_pictures(engine, found, paths, field):
+    collection = make_collection(documents="")
+    client = signed_in(make_member(collection, "lead", Role.ADMIN))
+    answer = {"results": [{"id": "a", "title": "Red shoe", "score": 1.0} | found]}
+    shop = make_json_engine(collection, engine(lambda handler: handler.send(answer)).url)
+    page = sent(client, shop)
+    shop.refresh_from_db()
+    assert (shop.more_at, page.context["places"]["more_at"].initial) == (paths, paths)
+    assert page.context["pictures"] == ({field} if field else set())
+    if field:
+        assert f"{field} (picture): " in text(page) and f"{paths[0]} · picture " in text(page)
+    client.post(reverse("fetch_engine", args=["hills", shop.pk]), {"system": "live", "depth": 1, "pause": 0})
+    jobs.look_at.func(Job.objects.get().pk)
+    parts = proposal(sample_of(collection)).document
+    assert [part.path for part in parts if part.kind == "image"] == ([field] if field else [])
+    # What somebody chose stays when the engine is asked again.
+    Engine.objects.update(more_at=[])
+    assert sent(client, shop).context["places"]["more_at"].initial == []
 
 
 def make_json_engine(collection, address: str, **facts) -> Engine:

@@ -23,7 +23,7 @@ from ...words import as_sentence
 from .. import jobs
 from ..job_pages import job_context, no_worker_warning
 from ..pull import Limits, allowing, turns
-from ..pull.answers import guessed
+from ..pull.answers import first_result, guessed, pictures_in
 from ..pull.dialects import PRESETS, read_answer, target
 from ..pull.engines import SECONDS, connection_to, dialect_of, proposed, why_closed
 from ..pull.forms import AskForm, EngineForm, FetchForm, PlacesForm
@@ -136,10 +136,13 @@ def ask_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     except ValueError as error:
         form.add_error("query", as_sentence(error))
         return engine_page(request, engine, ask=form)
+    is_first = not engine.answer
     engine.answer = json.dumps(answer, ensure_ascii=False)
     engine.answered = query
     if "problem" in preview(engine):
         use_guesses(engine, answer)
+    if is_first:
+        engine.more_at = pictures_in(first_result(answer, engine.results_at))
     engine.save()
     return redirect("engine", collection.slug, pk)
 
@@ -248,11 +251,12 @@ def use_guesses(engine: Engine, answer: Any) -> None:
 
 
 def preview(engine: Engine) -> dict:
-    """The first `hits` of the last answer, or the `problem` that its places have."""
+    """The first `hits` of the last answer with the fields that are `pictures`, or the `problem` of its places."""
     if not (engine.results_at and engine.id_at):
         return {"problem": "Choose where the results are, and where each has its id."}
     try:
-        return {"hits": dialect_of(engine).read(engine.answer.encode(), HITS_SHOWN)}
+        hits = dialect_of(engine).read(engine.answer.encode(), HITS_SHOWN)
+        return {"hits": hits, "pictures": {name for hit in hits for name in pictures_in(hit.fields)}}
     except ValueError as error:
         return {"problem": as_sentence(error)}
 
