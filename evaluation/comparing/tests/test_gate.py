@@ -12,7 +12,7 @@ from evaluation.scores import Asked
 from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
 from ratings.models import Baseline, Role, System
 from ratings.tests.calls import make_caller
-from ratings.tests.cast import make_collection, make_member, make_ranking, make_sample
+from ratings.tests.cast import make_collection, make_member, make_ranking, make_sample, text
 
 from ...tests.worked import rate
 
@@ -62,6 +62,27 @@ def test_without_systems_it_compares_with_the_baselines_that_a_person_chose(shop
     systems["same"].delete()
     with pytest.raises(ValueError, match="the last release, same, was deleted"):
         gate_of(shop, Asked.of(shop), "bad", [])
+
+
+def test_compare_of_a_system_with_a_chosen_baseline_says_the_verdict(shop, client):
+    client.force_login(make_member(shop, "ana", Role.ANALYST))
+
+    def shown(*systems: str) -> dict:
+        page = client.get("/collections/shop/compare/", {"baseline": systems[0], "system": systems[1:]})
+        return {name: page.context.get(name) for name in ("gate", "against", "no_gate")} | {"text": text(page)}
+
+    assert shown("good", "bad")["gate"] is None
+    systems = {system.name: system for system in shop.systems.all()}
+    for kind, name in (("fixed", "good"), ("release", "same")):
+        Baseline.objects.create(collection=shop, kind=kind, system=systems[name], name=name, reason="It runs.")
+    page = shown("good", "bad")
+    stored = document(gate_of(shop, Asked.of(shop), "bad", []))
+    assert page["gate"] == stored and page["against"] == stored["anchors"][0]
+    assert "bad is worse than good by more than the margin 0.02: −0." in page["text"]
+    assert shown("bad", "same")["against"]["anchor"] == "same"  # whichever of the two is the first
+    assert shown("new", "bad")["gate"] is None and shown("good", "bad", "new")["gate"] is None
+    systems["same"].delete()
+    assert "the last release, same, was deleted" in shown("good", "bad")["no_gate"]
 
 
 def test_over_a_log_the_head_decides(shop):

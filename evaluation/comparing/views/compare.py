@@ -11,10 +11,11 @@ from django.urls import reverse
 from ratings.models import Collection
 from ratings.people.access import readers_page
 
-from ... import scores
+from ... import record, scores
 from ...page.address import CannotAnswer, evaluated, page, with_expected_in, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...record import cache
 from ...results import comparison
 from ...results.comparison import Compared
 from ...results.leader import MOST_COMPARED, Selection, rows_against, tested
@@ -23,10 +24,11 @@ from ...results.step_by_step import step_by_step
 from ...results.trust import uneven
 from ...scores import Asked
 from ...scores.asked import query_string
-from ...scores.expected import expecting
+from ...scores.expected import MOST_PAIRS, expecting
 from ...significance import ALPHA, FEWEST, POWER
 from .. import pictures, verdicts
 from ..chosen import ALL, NOTHING_TO_COMPARE, named_in, nothing_to_compare, selection_in, too_few
+from ..gate import document, gate_of
 from ..parameters import kept_parameters
 
 
@@ -49,7 +51,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     if selection:
         result = tested(evaluation, selection)
         context |= comparison_in(request, collection, asked, result, selection)
-        context |= pictures.matrix_of(result, selection)
+        context |= pictures.matrix_of(result, selection) | gate_in(collection, asked, selection)
         # The lowest grade is in the form of the page, so the scale needs no query of its own.
         context["uneven"] = uneven(evaluation, selection.systems, context["form"]["lowest"])
     elif len(evaluation.means) > 1:
@@ -96,6 +98,27 @@ def comparison_in(
         **verdicts.said(result, rows),
         **(differences_of(by_machines, pairs, asked) if by_machines else {}),
     }
+
+
+def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
+    """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}."""
+    if len(selection.systems) != 2 or not collection.baselines.exists():
+        return {}
+    try:
+        chosen = record.baselines(collection)
+    except ValueError as error:
+        return {"no_gate": str(error)}
+    baseline = next((name for name in selection.systems if name in chosen), None)
+    if baseline is None:
+        return {}
+    release = next(name for name in selection.systems if name != baseline)
+
+    def made() -> dict:
+        return document(gate_of(collection, asked, release, chosen, most_pairs=MOST_PAIRS))
+
+    # Expected gains take seconds for a large pool.
+    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *chosen), made)
+    return {"gate": gate, "against": next(row for row in gate["anchors"] if row["anchor"] == baseline)}
 
 
 def named(drawn: dict[str, Chart], collection: Collection, result: Compared, baseline: str) -> dict[str, Chart]:
