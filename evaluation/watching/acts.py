@@ -1,6 +1,7 @@
 """What people do with a watch: answer an alarm, make a night a release, ask raters for what nobody judged."""
 
 import numpy as np
+import pandas as pd
 from django.db import transaction
 from django.utils import timezone
 
@@ -10,7 +11,9 @@ from ratings.people.audit import Act, note
 from ratings.pool import pooling
 
 from ..models import Night, Verdict
-from .scoring import asked_of, documents_of
+from ..scores import read
+from . import holes
+from .scoring import asked_of, depth_of, documents_of, ranked, rankings_of
 
 
 @transaction.atomic
@@ -60,19 +63,26 @@ def lists_of(night: Night) -> dict[int, np.ndarray]:
 
 
 def unjudged(night: Night) -> dict[tuple[int, int], int]:
-    """(query, document) → place of the results above the cutoff that nobody judged so far."""
-    depth = asked_of(night.watch).measure.cutoff or night.watch.depth
-    judged = set(pooling.judged(night.watch.collection))
-    known = set(night.watch.collection.documents.values_list("pk", flat=True))
-    places = {
-        (query, document): place
-        for query, documents in lists_of(night).items()
-        for place, document in enumerate(documents[:depth].tolist(), 1)
-    }
-    return {key: place for key, place in places.items() if key not in judged and key[1] in known}
+    """(query, document) → best place of what nobody judged so far and either the night or a baseline returns.
+
+    Both are pks. What both return is left out, unless there is nothing else; without a baseline nothing is.
+    """
+    watch = night.watch
+    systems = [verdict.system for verdict in night.verdicts.select_related("system") if verdict.system]
+    asked = asked_of(watch, [system.name for system in systems])
+    data, judgments = read(watch.collection, asked)
+    pks = data.queries["pk"].to_numpy()
+    tonight, nothing = ranked(night, pks, night.rankings), rankings_of([np.empty(0, np.uint32)] * len(pks))
+    rows = pd.concat(
+        holes.deciding(holes.moved(judgments, tonight, baseline, depth_of(watch, asked)))
+        for baseline in (data.rankings.values() if systems else [nothing])
+    )
+    rows = rows[rows["document"].isin(list(watch.collection.documents.values_list("pk", flat=True)))]
+    places = rows[["night", "baseline"]].min(axis=1).astype(int)
+    return places.groupby([pks[rows["query"]], rows["document"]]).min().to_dict()
 
 
 def ask_raters(night: Night, wanted: int) -> int:
-    """How many ratings are newly wanted of what the night returned and nobody judged."""
+    """How many ratings are newly wanted of what `unjudged` has."""
     places = unjudged(night)
     return pooling.want_places(night.watch.collection, places, wanted, about=f"night of {night.watch}")

@@ -26,7 +26,13 @@ class WatchForm(forms.ModelForm):
         required=False,
     )
     zone = forms.ChoiceField(label="Time zone", choices=[(zone, zone.replace("_", " ")) for zone in ZONES])
-    measure = forms.CharField(max_length=60, initial=MEASURE, widget=forms.TextInput({"list": "measures"}))
+    measure = forms.CharField(
+        max_length=60,
+        initial=MEASURE,
+        widget=forms.TextInput({"list": "measures"}),
+        help_text="nDCG with a cutoff has expected gains: a loss is told if it holds with them. In other measures"
+        " it is told only if no judgment of what nobody judged could undo it.",
+    )
     options = forms.CharField(
         required=False,
         max_length=300,

@@ -48,6 +48,8 @@ class Scored:
     baselines: Mapping[str, str]  # kind → name of the system
     expected: Mapping[str, np.ndarray]  # by name: values with unjudged documents at their expected gain, by query
     why_not_expected: str  # why there are no such values; "" where there are
+    scale: Sequence[float]  # the grades, lowest first
+    depth: int  # down to which missing judgments matter
     not_asked: int = 0  # queries of the collection that the watch does not ask for
 
     @property
@@ -96,7 +98,12 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
         except ValueError as error:
             why_not_expected = str(error).rstrip(".")
     not_asked = int((~np.isin(queries, night.queries)).sum())
-    return Scored(evaluation, baselines, expected, why_not_expected, not_asked)
+    scale = record.scale(watch.collection) or [0.0]  # without a scale nothing is judged, and no query counts
+    return Scored(evaluation, baselines, expected, why_not_expected, scale, depth_of(watch, asked), not_asked)
+
+
+def depth_of(watch: Watch, asked: Asked) -> int:
+    return asked.measure.cutoff or watch.depth
 
 
 def ranked(night: Night, queries: np.ndarray, ids: np.ndarray) -> Rankings:

@@ -64,7 +64,11 @@ def tell(night: Night) -> bool:
     kinds = [kind for kind in KINDS if kind in night_scored.baselines]
     verdicts = [verdict_on(night, kind, night_scored, before.get(kind), again_scored) for kind in kinds]
     has_engine = night.watch.engine_id and not night.system  # a night with a system has its imported rankings
-    if has_engine and again_scored is None and any(is_new_alarm(verdict, before) for verdict in verdicts):
+    if (
+        has_engine
+        and again_scored is None
+        and any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
+    ):
         return _ask_again(night)
     means = night_scored.means
     stored = {
@@ -93,19 +97,17 @@ def _ask_again(night: Night) -> bool:
     return False
 
 
-def is_new_alarm(verdict: Verdict, before: Mapping[str, Verdict]) -> bool:
-    """Whether this night is the first of its path that tells the alarm."""
-    if verdict.kind != Kind.WORSE:
-        return False
+def is_new(verdict: Verdict, before: Mapping[str, Verdict]) -> bool:
+    """Whether the night before told something else, or of another path. before: the verdicts of that night."""
     last = before.get(verdict.baseline)
-    return last is None or last.path != verdict.path or last.kind != Kind.WORSE
+    return last is None or (last.path, last.kind) != (verdict.path, verdict.kind)
 
 
 # Notices
 
 
 def happened(collection: Collection, since: datetime) -> Iterator[Happened]:
-    """The alarms, once for each path; nights that judgments decide; and gaps."""
+    """The alarms, once for each path; what judgments decide, once while they do; and gaps."""
     nights = Night.objects.filter(watch__collection=collection, ended_at__gte=since).select_related("watch")
     for night in nights.defer("queries", "rankings", "again", "values").prefetch_related("verdicts"):
         address = reverse("night", args=[collection.slug, night.watch_id, night.pk])
@@ -126,6 +128,6 @@ def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]
             # All nights of a path have one key, so that an alarm is told once.
             key = f"watch {watch.pk} {verdict.baseline} {verdict.path}"
             yield Happened(Notice.Kind.WORSE, key, text, address, at)
-        elif verdict.kind == Kind.JUDGMENTS:
+        elif verdict.kind == Kind.JUDGMENTS and is_new(verdict, watch.last_verdicts(night.due_at)):
             text = f"{watch}: {verdict.numbers['unjudged']} unjudged documents decide it against {verdict.name}."
             yield Happened(Notice.Kind.DECIDE, f"night {night.pk} {verdict.baseline}", text, address, at)

@@ -33,13 +33,14 @@ MARKS = {
 }
 ENDED = (Night.State.TOLD, Night.State.GAP)  # the states of a night that stays as it is
 HEAVY_COLUMNS = ("queries", "rankings", "again", "values", "failed")  # columns that a trend does not read
+NUMBERS = ("difference", "low", "high", "expected", "at_best", "unjudged", "p")  # of verdicts, in files
 COLUMNS = (
     *("night", "state", "mean", "low", "high", "lowest", "highest", "judged", "queries", "gaps", "undefined"),
     *("unjudged", "results", "plain", "traffic", "label", "today", "changed", "problem"),
     *(
         f"{kind}_{name}"
         for kind in Baseline.Kind.values
-        for name in ("system", "verdict", "difference", "low", "high", "expected", "p", "spent", "answer")
+        for name in ("system", "verdict", *NUMBERS, "spent", "answer")
     ),
 )
 
@@ -230,7 +231,7 @@ def _flat(point: Point) -> dict[str, Any]:
     """One row with the members of its verdicts beside those of its mean."""
     row = _facts(point)
     for kind, verdict in point.verdicts.items():
-        numbers = {name: verdict.numbers[name] for name in ("difference", "low", "high", "expected", "p")}
+        numbers = {name: verdict.numbers[name] for name in NUMBERS}
         texts = {"system": verdict.name, "verdict": verdict.kind, "spent": verdict.spent, "answer": verdict.answer}
         row |= {f"{kind}_{name}": value for name, value in (numbers | texts).items()}
     return row | {"changed": ", ".join(point.changed)}

@@ -1,8 +1,10 @@
 """What a night tells against a baseline: worse, not worse, or neither.
 
 An alarm is told by the test of all nights (`significance.nightly`), whose budget of false alarms the two baselines
-share. It holds with unjudged documents at gain 0 and at their expected gain, and after the engine was asked again.
-That the search is not worse is told by the interval of the night alone.
+share. It holds after the engine was asked again, and in two readings of the documents that nobody judged: as the
+options say, and at their expected gain. Where there are no expected gains, the second reading has the judgments
+that are best for the night. That the search is not worse is told by the interval of the night alone, in both
+readings.
 
 `significance.nightly` defines path, flip, crossed and spent. A path ends when the baseline, the margin, or the
 measure and its options change, or when somebody answers its alarm. The next night then begins a path with other
@@ -21,6 +23,7 @@ from ..models import Night, Verdict, Watch
 from ..significance import FEWEST, common_queries, nightly, paired
 from ..significance.gate import NOT_WORSE, WORSE, Limits, agreed, limits
 from ..significance.sampled import Sampled, pseudo_values
+from . import holes
 from .scoring import TONIGHT, Scored, by_night
 
 LEVEL = 0.05  # of the one-sided interval that shows that a search is not worse
@@ -41,21 +44,26 @@ class Numbers:
     queries: int
     margin: float
     label: str
-    expected: float | None  # `difference` with unjudged documents at their expected gain
-    expected_low: float | None
-    expected_high: float | None
-    without: str  # why there are no numbers with expected gain
+    without: str  # why the second reading has no expected gains, but the judgments that are best for the night
     p: float | None  # of the test of all nights so far; None where nothing was tested
     allowed: float | None  # the chance of a false alarm that may be spent down to this night
     threshold: float | None  # of the statistic of the test; None where no flip may cross yet
     skewness: float | None
     skewed: bool  # whether so few queries with so skewed differences give more false alarms
     needed: int | None  # about how many queries would decide
-    unjudged: int  # results of the night above the cutoff that nobody judged
+    unjudged: (
+        int  # documents that nobody judged, and that only one of night and baseline returns: `holes.deciding`
+    )
     again: float | None  # the difference of the mean by the second answers of the engine
     is_loss: bool  # whether the night alone shows a loss in both readings, without the test of all nights
     unchanged: bool  # since the night before, so that nothing was tested
     why: str  # why there is no verdict; "" where there is one
+    expected: float | None = None  # `difference` with unjudged documents at their expected gain
+    expected_low: float | None = None
+    expected_high: float | None = None
+    at_best: float | None = None  # `difference` with the judgments that are best for the night: `holes.at_best`
+    at_best_low: float | None = None
+    at_best_high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +71,10 @@ class Compared:
     """A night against one baseline, on the queries that count for both."""
 
     plain: np.ndarray  # float64[queries], nan where one has no value
-    expected: np.ndarray | None  # at the gain that the model expects; None where that is not defined
+    second: np.ndarray  # with unjudged documents at their expected gain, or as good for the night as they can be
+    why_not_expected: str  # why it is the latter; "" where it is the former
     counted: np.ndarray  # bool[queries]
+    unjudged: int  # how many unjudged documents decide
     sampled: Sampled | None  # what the counted queries stand for
     keys: np.ndarray  # int64[queries]: pks
 
@@ -72,20 +82,36 @@ class Compared:
     def of(cls, night: Scored, baseline: str) -> "Compared":
         """The night against the system that is the baseline."""
         evaluation, names = night.evaluation, [TONIGHT, baseline]
+        tonight, former = (evaluation.table.record.rankings[name] for name in names)
         values = evaluation.counting(names)
         # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
-        has_ranking = evaluation.table.record.rankings[baseline].present
-        counted = common_queries(values) & has_ranking
-        plain = _difference(values, counted)
-        expected = None
-        if all(name in night.expected for name in names):  # a system may have come or gone between two reads
-            # Where the model finds nothing, both lists gain nothing by it: the plain values stay.
-            expected_values = np.column_stack([night.expected[name] for name in names])
-            finds_nothing = np.isnan(expected_values).any(axis=1)[:, np.newaxis]
-            expected = _difference(np.where(finds_nothing, values, expected_values), counted)
-        sampled = evaluation.sampled and evaluation.sampled.answered(counted)
-        keys = evaluation.table.record.queries["pk"].to_numpy()
-        return cls(plain, expected, counted, sampled, keys)
+        counted = common_queries(values) & former.present
+        moved = holes.moved(evaluation.judgments, tonight, former, night.depth)
+        moved = moved[counted[moved["query"]]]
+        without = night.why_not_expected
+        if not without and not all(name in night.expected for name in names):
+            without = "a system came or went while the night was scored"
+        if without:
+            lists = (tonight, former)
+            second = holes.at_best(evaluation.asked, evaluation.judgments, lists, moved, night.scale)
+        else:
+            second = np.column_stack([night.expected[name] for name in names])
+        # Where nothing can be found in the second reading, both lists gain nothing by it: the plain values stay.
+        finds_nothing = np.isnan(second).any(axis=1)[:, np.newaxis]
+        return cls(
+            plain=_difference(values, counted),
+            second=_difference(np.where(finds_nothing, values, second), counted),
+            why_not_expected=without,
+            counted=counted,
+            unjudged=len(holes.deciding(moved)),
+            sampled=evaluation.sampled and evaluation.sampled.answered(counted),
+            keys=evaluation.table.record.queries["pk"].to_numpy(),
+        )
+
+    @property
+    def readings(self) -> list[np.ndarray]:
+        """The differences of the counted queries in both readings, float64[counted] each."""
+        return [self.plain[self.counted], self.second[self.counted]]
 
     @property
     def tested(self) -> tuple[list[np.ndarray], list[int]]:
@@ -93,8 +119,7 @@ class Compared:
 
         Queries that were taken for certain from a log are no sample, and are not flipped.
         """
-        readings = [each[self.counted] for each in (self.plain, self.expected) if each is not None]
-        keys = self.keys[self.counted]
+        readings, keys = self.readings, self.keys[self.counted]
         if self.sampled is not None:
             readings = [pseudo_values(each[:, np.newaxis], self.sampled)[:, 0] for each in readings]
             keys = keys[self.sampled.stratum >= 0]
@@ -102,8 +127,7 @@ class Compared:
 
     def limits(self, margin: float) -> list[Limits]:
         """The verdict of the night alone, in each reading."""
-        readings = [each[self.counted] for each in (self.plain, self.expected) if each is not None]
-        return [limits(each, margin, LEVEL, self.sampled) for each in readings]
+        return [limits(each, margin, LEVEL, self.sampled) for each in self.readings]
 
 
 def _difference(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -143,9 +167,9 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
                 **numbers,
                 margin=watch.margin,
                 label=scored.evaluation.label,
-                without=scored.why_not_expected,
+                without=compared.why_not_expected,
                 needed=one_night[0].needed if verdict_kind == Kind.UNDECIDED else None,
-                unjudged=scored.means.unjudged,
+                unjudged=compared.unjudged,
                 unchanged=unchanged,
             )
         ),
@@ -178,9 +202,7 @@ def tested(night: Night, path: "Path", compared: Compared, again: Compared | Non
     accrued = nightly.budget(watch.budget / len(KINDS), days_of(watch, night.due_at))
     signs, may_spend = nightly.Signs(path.seed, keys), accrued - path.spent_earlier
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    alone = look.is_alarm
-    if len(readings) > 1:
-        alone = nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
+    alone = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
         return Test(look, alone, accrued)
     mean_again = again.limits(0.0)[0].difference
@@ -202,8 +224,8 @@ def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
 
 def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[str, Any]:
     """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name."""
-    plain = one_night[0]
-    expected = one_night[1] if len(one_night) > 1 else Limits(None, None, None, 0, plain.verdict)
+    plain, second = one_night
+    reading = "at_best" if compared.why_not_expected else "expected"
     is_loss = test.look is not None and agreed([each.verdict for each in one_night]) == WORSE
     plain_differences = compared.tested[0][0] if compared.counted.any() else np.empty(0)
     look = test.look
@@ -212,9 +234,9 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
         "low": plain.low,
         "high": plain.high,
         "queries": plain.queries,
-        "expected": expected.difference,
-        "expected_low": expected.low,
-        "expected_high": expected.high,
+        reading: second.difference,
+        f"{reading}_low": second.low,
+        f"{reading}_high": second.high,
         "p": look.p if look else None,
         "allowed": test.allowed,
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
@@ -286,9 +308,10 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     """
     numbers = before.numbers
     was_unconfirmed = before.kind != Kind.WORSE and numbers["p"] is not None and bool(numbers["why"])
-    # Judgments without gain leave the plain differences as they are. But by the expected gain they may decide the
+    # Judgments without gain leave the plain differences as they are. But in the second reading they may decide the
     # night that judgments were to decide.
-    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(numbers["expected"], one_night[-1].difference)
+    second = numbers["at_best"] if numbers["without"] else numbers["expected"]
+    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(second, one_night[1].difference)
     return (
         not was_unconfirmed
         and not may_be_decided

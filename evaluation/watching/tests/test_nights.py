@@ -9,12 +9,22 @@ import pytest
 from django.utils import timezone
 
 from evaluation.models import Night, NightRanking, Verdict, Watch
-from evaluation.watching import nights, telling
+from evaluation.watching import acts, nights, telling
 from evaluation.watching.timetable import following
 from ratings.formats.source import Source
 from ratings.importing import intake, jobs
 from ratings.importing.pull.engines import proposed
-from ratings.models import Baseline, Document, Engine, FormerText, Job, Query, System
+from ratings.models import (
+    Assignment,
+    Baseline,
+    Collection,
+    Document,
+    Engine,
+    FormerText,
+    Job,
+    Query,
+    System,
+)
 from ratings.pool import ageing
 from ratings.tests.cast import Imported, grade, make_collection, make_rankings, make_rater, record_imported
 
@@ -158,6 +168,14 @@ def test_a_drop_that_is_gone_when_asked_again_is_not_told(watch, search):
     assert told.kind != "worse" and "asked again" in told.numbers["why"] and told.numbers["again"] == 0
 
 
+def judge(shop: Collection, documents: str, value: str) -> None:
+    """Judge these documents for each query."""
+    pks = shop.documents.filter(key__in=documents).values_list("pk", flat=True)
+    queries = shop.queries.values_list("pk", flat=True)
+    rows = [Imported(query, document, grade(shop, value)) for query in queries for document in pks]
+    record_imported(shop.raters.get(name="trec"), rows)
+
+
 def begun_and_asked(watch: Watch, day: int) -> Night:
     """A night whose engine was asked once, and is to be asked again before an alarm is told."""
     night = nights.begin(watch, FIRST + timedelta(days=day))
@@ -198,10 +216,7 @@ def test_an_alarm_is_told_once_judgments_without_gain_decide_it(watch, search, s
     night_on(watch, 0)
     search.usual = "awbx"  # the second and fourth of which nobody judged
     assert verdict(night_on(watch, 1)).kind == "judgments"
-    new = shop.documents.filter(key__in="wx").values_list("pk", flat=True)
-    queries, worthless = shop.queries.values_list("pk", flat=True), grade(shop, "0")
-    rows = [Imported(query, document, worthless) for query in queries for document in new]
-    record_imported(shop.raters.get(name="trec"), rows)
+    judge(shop, "wx", "0")
     assert verdict(night_on(watch, 2)).kind == "worse"
 
 
@@ -268,14 +283,81 @@ def test_an_answer_starts_a_new_path_and_the_budget_goes_on(watch, search):
     assert after.spent_before == told.spent > 0
 
 
-def test_a_drop_that_unjudged_documents_decide_asks_for_them(watch, search, shop):
+@pytest.mark.parametrize("measure", ["AP", "nDCG", "RR"])
+@pytest.mark.parametrize(
+    ("answered", "kind"),
+    [("wxyz", "judgments"), ("wdcxab", "judgments"), ("cdxb", "worse"), (BAD, "worse")],
+)
+def test_without_expected_gains_a_loss_that_judgments_could_undo_is_no_alarm(
+    watch, search, measure, answered, kind
+):
+    watch.asked = {"measure": measure}
+    watch.save()
     night_on(watch, 0)
-    search.usual = "wxyz"  # which nobody judged
-    night = night_on(watch, 1)
+    search.usual = answered
+    told = verdict(night_on(watch, 1))
+    assert told.kind == kind and told.numbers["without"] and told.numbers["expected"] is None
+    assert told.numbers["unjudged"] == 40 * len(set(answered) & set("wxyz"))
+
+
+def test_the_second_reading_has_the_best_judgments_for_the_night(watch, search):
+    """AP of c d x b: (1/4)/2. With x relevant (1/3 + 2/4)/3, and the baseline a b has (1 + 1)/3."""
+    watch.asked = {"measure": "AP"}
+    watch.save()
+    search.usual = "cdxb"
+    numbers = verdict(night_on(watch, 0)).numbers
+    assert numbers["difference"] == pytest.approx(1 / 8 - 1)
+    assert numbers["at_best"] == pytest.approx(5 / 18 - 2 / 3)
+
+
+def test_a_system_that_went_while_the_night_was_scored_leaves_no_expected_gains(watch, search, monkeypatch):
+    def expected_by_query(*others):
+        return {"": np.zeros(40)}
+
+    monkeypatch.setattr("evaluation.watching.scoring.expected_by_query", expected_by_query)
+    search.usual = "awbx"
+    numbers = verdict(night_on(watch, 0)).numbers
+    assert "came or went" in numbers["without"] and numbers["expected"] is None
+    assert numbers["at_best"] is not None
+
+
+def decided_by_judgments(watch: Watch, search: Search) -> Night:
+    """A night against a baseline that returns c a s t: s is higher now, w is new, and nobody judged s, t and w."""
+    Document.objects.bulk_create(Document(collection=watch.collection, key=key) for key in "st")
+    make_rankings(watch.collection, {"with s": dict.fromkeys(QUERIES, "cast")})
+    system = System.objects.get(name="with s")
+    Baseline.objects.create(collection=watch.collection, kind="fixed", system=system, name="with s", reason="new")
+    watch.asked = {"measure": "AP"}
+    watch.save()
+    search.usual = "swat"
+    return night_on(watch, 0)
+
+
+def test_what_decides_is_what_only_one_of_the_two_returns(watch, search, shop):
+    night = decided_by_judgments(watch, search)
     told = verdict(night)
-    assert Document.objects.filter(key="w").exists()
-    assert told.numbers["unjudged"] == 160
-    assert told.kind in ("judgments", "worse")
+    assert (told.kind, night.means["unjudged"], told.numbers["unjudged"]) == ("judgments", 120, 40)
+    assert acts.ask_raters(night, 1) == 40
+    assert set(Assignment.objects.values_list("pair__document__key", flat=True)) == {"w"}
+
+
+def test_once_those_are_judged_what_both_return_elsewhere_decides(watch, search, shop):
+    night = decided_by_judgments(watch, search)
+    judge(shop, "w", "0")
+    told = verdict(night_on(watch, 1))
+    assert (told.kind, told.numbers["unjudged"]) == ("judgments", 40)
+    assert {document for _, document in acts.unjudged(night)} == {shop.documents.get(key="s").pk}
+
+
+def test_that_judgments_decide_is_told_once_until_another_verdict(watch, search, shop):
+    first = decided_by_judgments(watch, search)
+    night_on(watch, 1)
+    search.usual = "cast"
+    night_on(watch, 2)
+    search.usual = "swat"
+    last = night_on(watch, 3)
+    addresses = [each.path for each in telling.happened(shop, FIRST) if each.kind == "watch.judgments"]
+    assert [int(address.split("/")[-2]) for address in addresses] == [first.pk, last.pk]
 
 
 def test_a_call_brings_a_system(watch, shop):

@@ -183,10 +183,10 @@ def test_a_release_has_no_documents_that_were_deleted_since(admin, shop):
         assert ranking.documents.tolist() == [document.pk for document in others]
 
 
-def test_raters_are_asked_for_what_nobody_judged(admin, shop):
-    night = make_night(make_watch(shop))
+def test_raters_are_asked_for_what_only_one_of_night_and_baseline_returned(admin, shop):
+    night = make_night(make_watch(shop))  # a b c, and the baseline a b c d
     admin.post(reverse("ask_raters_of_night", args=["hills", night.watch_id, night.pk]), {"wanted": "2"})
-    assert Assignment.objects.count() == 12 * 3 * 2
+    assert Assignment.objects.filter(pair__document__key="d").count() == Assignment.objects.count() == 12 * 2
 
 
 def test_the_files_have_every_night_with_its_options(admin, shop):
