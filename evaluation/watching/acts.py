@@ -20,15 +20,21 @@ from .scoring import asked_of, depth_of, documents_of, ranked, rankings_of
 def answer(verdict: Verdict, kind: str, reason: str, by, system: str = "") -> None:
     """Answer an alarm. kind: that it was a fault, or that the night is a release to compare with from now on.
 
-    A release becomes a system with the name `system`. ValueError for a name that a system has.
+    A release becomes a system with the name `system`. It is the last release, and also takes the place of the
+    baseline that the alarm is against: compared with that one, every night to come would tell the alarm again. An
+    alarm against the last release is answered with it. ValueError for a name that a system has.
     """
     night, watch = verdict.night, verdict.night.watch
+    answered = [verdict]
     if kind == Verdict.Answer.RELEASE:
         release = as_system(night, system)
-        baseline = {"kind": Baseline.Kind.RELEASE, "system": release, "name": release.name, "reason": reason}
-        watch.collection.baselines.create(**baseline)
-        note(Act.BASELINE, watch.collection, about=release, kind=Baseline.Kind.RELEASE)
-    Verdict.objects.filter(pk=verdict.pk).update(
+        baselines = {verdict.baseline, Baseline.Kind.RELEASE.value}
+        for baseline in sorted(baselines):
+            facts = {"kind": baseline, "system": release, "name": release.name, "reason": reason}
+            watch.collection.baselines.create(**facts)
+            note(Act.BASELINE, watch.collection, about=release, kind=baseline)
+        answered = [alarm for alarm in watch.open_alarms() if alarm.baseline in baselines]
+    Verdict.objects.filter(pk__in=[alarm.pk for alarm in answered]).update(
         answer=kind, reason=reason, answered_at=timezone.now(), answered_by=by
     )
     note(Act.ALARM_ANSWERED, watch.collection, about=watch, answer=kind)

@@ -283,6 +283,20 @@ def test_an_answer_starts_a_new_path_and_the_budget_goes_on(watch, search):
     assert after.spent_before == told.spent > 0
 
 
+def test_a_new_release_takes_the_place_of_the_baseline_so_that_the_same_loss_rings_no_more(watch, search, shop):
+    base = System.objects.get(name="base")
+    Baseline.objects.create(collection=shop, kind="release", system=base, name="base", reason="first")
+    night_on(watch, 0)
+    search.usual = BAD
+    night = night_on(watch, 1)
+    assert {alarm.baseline for alarm in watch.open_alarms()} == {"fixed", "release"}
+    acts.answer(verdict(night), "release", "wanted so", None, "autumn")
+    assert watch.open_alarms() == [] and night.verdicts.filter(answer="release").count() == 2
+    later = night_on(watch, 2)
+    assert [(each.name, each.kind) for each in later.verdicts.all()] == [("autumn", "not worse")] * 2
+    assert len([each for each in telling.happened(shop, FIRST) if each.kind == "watch.worse"]) == 2
+
+
 @pytest.mark.parametrize("measure", ["AP", "nDCG", "RR"])
 @pytest.mark.parametrize(
     ("answered", "kind"),
