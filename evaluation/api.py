@@ -286,6 +286,9 @@ class VerdictOut(Schema):
     low: float | None = Field(description="One-sided 95 % limits of this night alone.")
     high: float | None
     queries: int
+    expected: float | None = Field(description="The difference with unjudged documents at their expected gain.")
+    at_best: float | None = Field(description="In its place: with the judgments that are best for the night.")
+    unjudged: int = Field(description="Unjudged documents that decide.")
     p: float | None = Field(description="Of the test of all nights so far; null where nothing was tested.")
     spent: float = Field(description="Of the chance of a false alarm.")
     answer: str
@@ -302,6 +305,8 @@ class NightOut(Schema):
     queries: int | None = None
     gaps: int | None = None
     label: str | None = Field(None, description="The measure and its options.")
+    judgments: int | None = None
+    judgments_version: str | None = Field(None, description="Equal for nights with the same judgments.")
     changed: list[str] = Field(description="Besides the search, since the night before.")
     verdicts: list[VerdictOut]
 

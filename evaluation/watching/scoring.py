@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from django.db.models import Count, Max
 
-from ratings.models import Baseline
+from ratings.models import Baseline, FormerText
 
 from .. import record
 from ..measures import Rankings
@@ -18,6 +20,7 @@ from ..scores.expected import MOST_PAIRS, is_defined
 
 TONIGHT = ""  # in place of the name of a system, which is never empty
 RANKINGS_AT_ONCE = 2_000  # that one query reads
+DIGEST = 8  # bytes that tell two states apart
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Means:
     plain: float | None  # the mean over queries, where `mean` is over all searches of a log
     traffic: float | None
     label: str  # the measure and its options
+    judgments: int  # of the collection at that moment
+    judgments_version: str  # equal for two nights with the same judgments
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,15 @@ class Scored:
             unjudged=unjudged,
             results=results,
             label=self.evaluation.label,
+            judgments=len(self.evaluation.judgments.key),
+            judgments_version=self._judgments_version,
         )
+
+    @property
+    def _judgments_version(self) -> str:
+        judgments, pks = self.evaluation.judgments, self.evaluation.table.record.queries["pk"].to_numpy()
+        columns = (pks[judgments.query], judgments.document, judgments.grade)
+        return blake2b(b"".join(column.tobytes() for column in columns), digest_size=DIGEST).hexdigest()
 
 
 def asked_of(watch: Watch, systems: Iterable[str] = ()) -> Asked:
@@ -148,18 +161,27 @@ def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.nda
     return np.where(rows >= 0, np.append(column, np.nan)[rows], np.nan)
 
 
-def terms_of(watch: Watch, means: Means, baselines: Mapping[str, str]) -> dict[str, Any]:
+def terms_of(night: Night, scored: Scored) -> dict[str, Any]:
     """What a change between two nights may come from, besides the search: named as in `trend.MARKS`."""
-    terms = record.terms(watch.collection)
+    watch, collection = night.watch, night.watch.collection
+    terms = record.terms(collection)
+    queries = scored.evaluation.table.record.queries
+    asked_for = queries[queries["pk"].isin(night.queries)][["key", "text", "weight", "count", "chance"]]
+    texts = FormerText.objects.filter(job__collection=collection)
+    replaced = texts.aggregate(number=Count("pk"), last=Max("job__created_at"))
     return {
         "scale": [terms.scale_version, terms.grades],
         "guidelines": terms.guidelines_version,
         "presentation": terms.presentation_version,
-        "measure": means.label,
-        "queries": [watch.tag, watch.collection.queries.count()],
-        "judges": [str(used.machine) for used in machines(watch.collection)],
-        "fixed": baselines.get(Baseline.Kind.FIXED, ""),
-        "release": baselines.get(Baseline.Kind.RELEASE, ""),
+        "measure": scored.evaluation.label,
+        "queries": [
+            watch.tag,
+            blake2b(asked_for.to_csv(index=False).encode(), digest_size=DIGEST).hexdigest(),
+        ],
+        "documents": [replaced["number"], replaced["last"] and replaced["last"].isoformat()],
+        "judges": [str(used.machine) for used in machines(collection)],
+        "fixed": scored.baselines.get(Baseline.Kind.FIXED, ""),
+        "release": scored.baselines.get(Baseline.Kind.RELEASE, ""),
         "request": request_of(watch),
     }
 

@@ -70,12 +70,11 @@ def tell(night: Night) -> bool:
         and any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
     ):
         return _ask_again(night)
-    means = night_scored.means
     stored = {
         "state": State.TOLD,
         "values": values_of(night_scored.evaluation, night),
-        "means": asdict(means),
-        "terms": terms_of(night.watch, means, night_scored.baselines),
+        "means": asdict(night_scored.means),
+        "terms": terms_of(night, night_scored),
         "ended_at": timezone.now(),
     }
     with transaction.atomic():

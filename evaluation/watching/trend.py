@@ -26,6 +26,7 @@ MARKS = {
     "presentation": "presentation",
     "measure": "measure or options",
     "queries": "queries",
+    "documents": "texts of documents",
     "judges": "judges",
     "fixed": "fixed baseline",
     "release": "release",
@@ -36,7 +37,8 @@ HEAVY_COLUMNS = ("queries", "rankings", "again", "values", "failed")  # columns 
 NUMBERS = ("difference", "low", "high", "expected", "at_best", "unjudged", "p")  # of verdicts, in files
 COLUMNS = (
     *("night", "state", "mean", "low", "high", "lowest", "highest", "judged", "queries", "gaps", "undefined"),
-    *("unjudged", "results", "plain", "traffic", "label", "today", "changed", "problem"),
+    *("unjudged", "results", "plain", "traffic", "label"),
+    *("judgments", "judgments_version", "today", "changed", "problem"),
     *(
         f"{kind}_{name}"
         for kind in Baseline.Kind.values
@@ -173,7 +175,8 @@ def chart_rows(points: Sequence[Point]) -> list[dict]:
             stretch += 1
             continue
         means = point.means
-        numbers = {name: getattr(means, name) for name in ("mean", "low", "high", "lowest", "highest", "queries")}
+        names = ("mean", "low", "high", "lowest", "highest", "judged", "queries")
+        numbers = {name: getattr(means, name) for name in names}
         rows.append(
             numbers | _at(point.night) | {"stretch": stretch, "today": point.today, "worse": point.is_worse}
         )

@@ -26,7 +26,14 @@ def make_night(watch: Watch, *, kind: str = "worse", **facts) -> Night:
     stored = store(watch, ((query, documents) for query in queries))
     mean = dict.fromkeys(Means.__dataclass_fields__, None)
     mean |= {"mean": 0.5, "low": 0.4, "high": 0.6, "judged": 0.1 + 0.2, "queries": len(queries), "gaps": 0}
-    mean |= {"undefined": 0, "unjudged": 1, "results": 6, "label": "nDCG@10 lin log2"}
+    mean |= {
+        "undefined": 0,
+        "unjudged": 1,
+        "results": 6,
+        "label": "nDCG@10 lin log2",
+        "judgments": 1,
+        "judgments_version": "a1",
+    }
     night = Night.objects.create(
         watch=watch,
         due_at=facts.pop("due_at", None) or timezone.now(),
