@@ -14,8 +14,8 @@ from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from evaluation.models import Night, Watch
-from evaluation.watching import lookup, trend
+from evaluation.models import Watch
+from evaluation.watching import lookup
 from ratings.desk import happenings
 from ratings.importing import signs
 from ratings.models import Assignment, Collection, Job
@@ -142,26 +142,53 @@ def queue_metric() -> Metric:
     return metric
 
 
-def watch_metrics() -> Iterator[Metric]:
-    """Yields four metrics of each watch: mean and time of its last night, whether that is a gap, and open alarms.
+# By watch, and by watch and kind of baseline: name -> documentation. The night is the last one that was told.
+OF_WATCH = {
+    "mean": "Mean of the night.",
+    "judged": "Share of its results above the cutoff that are judged.",
+    "queries": "Queries that count in its mean.",
+    "night_seconds": "When it was, since 1970.",
+    "gap": "1 where a gap came after it.",
+    "alarms": "Baselines than which the search is worse.",
+}
+OF_BASELINE = {
+    "difference": "Mean of the night minus that of the baseline.",
+    "difference_low": "Lower one-sided 95 % limit of the difference.",
+    "difference_high": "Upper one-sided 95 % limit of the difference.",
+}
 
-    The labels are ids: names can be secret.
+
+def watch_metrics() -> Iterator[Metric]:
+    """Yields the metrics of watches. A number that has no value is left out.
+
+    The labels are ids, since names can be secret, and the kind of baseline.
     """
     labels = ["collection", "watch"]
-    means = GaugeMetricFamily("idealist_watch_mean", "Mean of the last night that was told.", labels=labels)
-    nights = GaugeMetricFamily("idealist_watch_night_seconds", "When that was, since 1970.", labels=labels)
-    gaps = GaugeMetricFamily("idealist_watch_gap", "1 where the last night is a gap.", labels=labels)
-    alarms = GaugeMetricFamily("idealist_watch_alarms", "Baselines than which it is worse.", labels=labels)
+    families = {
+        name: GaugeMetricFamily(f"idealist_watch_{name}", text, labels=[*labels, *more])
+        for texts, more in ((OF_WATCH, []), (OF_BASELINE, ["baseline"]))
+        for name, text in texts.items()
+    }
     for watch in Watch.objects.filter(collection__slug__isnull=False).order_by("pk"):
-        label_values = [str(watch.collection_id), str(watch.pk)]
-        alarms.add_metric(label_values, len(watch.open_alarms()))
-        states = watch.nights.filter(state__in=trend.ENDED).order_by("-due_at").values_list("state", flat=True)
-        gaps.add_metric(label_values, float(states.first() == Night.State.GAP))
-        if night := lookup.last_night(watch):
-            nights.add_metric(label_values, night.due_at.timestamp())
-            if night.means["mean"] is not None:
-                means.add_metric(label_values, night.means["mean"])
-    yield from (means, nights, gaps, alarms)
+        for name, baseline, value in watch_values(watch):
+            if value is not None:
+                families[name].add_metric([str(watch.collection_id), str(watch.pk), *baseline], value)
+    yield from families.values()
+
+
+def watch_values(watch: Watch) -> Iterator[tuple[str, list[str], float | None]]:
+    """Yields name, kind of baseline ([] for a metric of the watch) and value of each metric of the watch."""
+    yield "gap", [], float(lookup.gap_at_end(watch) is not None)
+    yield "alarms", [], len(watch.open_alarms())
+    night = lookup.last_night(watch)
+    if night is None:
+        return
+    yield "night_seconds", [], night.due_at.timestamp()
+    for name in ("mean", "judged", "queries"):
+        yield name, [], night.means[name]
+    for verdict in night.verdicts.all():
+        for name, number in (("difference", "difference"), ("difference_low", "low"), ("difference_high", "high")):
+            yield name, [verdict.baseline], verdict.numbers[number]
 
 
 registry.register(DatabaseCollector())

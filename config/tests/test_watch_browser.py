@@ -209,7 +209,7 @@ def test_the_trend_is_drawn_by_a_script_and_two_alarms_are_answered_apart(visit,
     visit.expected.append(REFUSED)
     page.goto(f"{BASE}/watch/{watched.pk}/")
     drawn(page)
-    expect(page.locator(".chart svg")).to_have_count(3)
+    expect(page.locator(".chart svg")).to_have_count(4)
     first = watched.nights.all()[5]
     page.goto(f"{BASE}/watch/{watched.pk}/nights/{first.pk}/")
     follow(page.get_by_role("link", name="Answer it on its last night").first)

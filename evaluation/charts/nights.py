@@ -20,14 +20,15 @@ from .spec import (
 
 MEANS_HEIGHT = 280  # pixels
 DIFFERENCES_HEIGHT = 200  # pixels
+JUDGED = alt.Tooltip("judged:Q", title="Judged", format=".1%")
 
 
 def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     """The mean of each night with its 95 % interval, its bounds, and marks of changes.
 
     A row: at (ISO time), night (as text), stretch (a number for all nights without a gap between them), mean, low,
-    high, lowest, highest, today (the mean by today's judgments; None where it was not asked for), worse (bool),
-    queries. A mark: at, what.
+    high, lowest, highest, judged (share), today (the mean by today's judgments; None where it was not asked for),
+    worse (bool), queries. A mark: at, what.
     """
     values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
     scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
@@ -39,7 +40,8 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     if any(row.get("today") is not None for row in rows):
         today = base.mark_line(strokeDash=[4, 3], color=SOFT).transform_filter("isValid(datum.today)")
         layers.append(today.encode(y=alt.Y("today:Q", title=None, scale=scale)))
-    at_mean = base.encode(y=alt.Y("mean:Q", title=None, scale=scale, axis=axis), tooltip=_tooltip("mean", ".4f"))
+    tooltip = [*_tooltip("mean", ".4f"), JUDGED]
+    at_mean = base.encode(y=alt.Y("mean:Q", title=None, scale=scale, axis=axis), tooltip=tooltip)
     layers += _line(at_mean)
     return vega_lite(layers, height=MEANS_HEIGHT, nights=rows, marks=marks)
 
@@ -66,6 +68,17 @@ def by_night(rows: Rows, margin: float) -> dict:
     ]
     places = [{"at": 0.0, "margin": False}, {"at": -margin, "margin": True}]
     return vega_lite(layers, height=DIFFERENCES_HEIGHT, nights=rows, lines=places)
+
+
+def judged(rows: Rows) -> dict:
+    """The share of judged results of each night. A row: at, night, stretch, judged, worse (bool), queries."""
+    base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
+    axis, scale = alt.Axis(format=".0%"), alt.Scale(domain=[0, 1])
+    at_share = base.encode(
+        y=alt.Y("judged:Q", title=None, scale=scale, axis=axis),
+        tooltip=[alt.Tooltip("night:N", title="Night"), JUDGED],
+    )
+    return vega_lite(_line(at_share), height=DIFFERENCES_HEIGHT, nights=rows)
 
 
 def _time() -> alt.X:

@@ -143,8 +143,8 @@ class AnswerForm(forms.Form):
         label="Name of the release",
         max_length=200,
         required=False,
-        help_text="For a new release alone: the rankings of the night become a system with this name. All watches and"
-        " gates then compare with it: it is the last release, and takes the place of the baseline of this alarm.",
+        help_text="For a new release alone: the rankings of the night become a system with this name. All watches"
+        " and gates then compare with it: it is the last release, and replaces the baseline of this alarm.",
     )
 
     def clean(self) -> dict[str, Any]:

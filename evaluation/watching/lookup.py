@@ -29,3 +29,10 @@ def last_night(watch: Watch) -> Night | None:
     """The last night that was told, with its verdicts."""
     told = watch.nights.filter(state=Night.State.TOLD).defer(*HEAVY_COLUMNS)
     return told.prefetch_related("verdicts").order_by("-due_at").first()
+
+
+def gap_at_end(watch: Watch) -> Night | None:
+    """The last night that is over, if it is a gap."""
+    over = watch.nights.filter(state__in=ENDED).defer(*HEAVY_COLUMNS)
+    last = over.order_by("-due_at").first()
+    return last if last and last.state == Night.State.GAP else None

@@ -24,7 +24,14 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
     measure = watch.asked["measure"]
     bounded = parse_measure(measure).name not in SUMS
     means = Chart("nights", drawn.nights(rows, marks, bounded=bounded), alt_text_of(measure, rows))
-    by_id = {"nights": titled(means, watch, f"mean {measure} by night", rows)}
+    share = decimals(rows[-1]["judged"], 2)
+    judged = Chart(
+        "judged", drawn.judged(rows), f"Share of judged results, {len(rows)} nights; {share} in the last."
+    )
+    by_id = {
+        "nights": titled(means, watch, f"mean {measure} by night", "95 % interval over queries", rows),
+        "judged": titled(judged, watch, "share of judged results by night", "Above the cutoff", rows),
+    }
     for kind in Baseline.Kind.values:
         differences = trend.difference_rows(points, kind)
         if len(differences) >= FEWEST_NIGHTS:
@@ -32,7 +39,7 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
             spec = drawn.by_night(differences, watch.margin)
             last = f"The last one is {decimals(differences[-1]['difference'])}."
             chart = Chart(f"difference-{kind}", spec, f"The {of_kind}, {len(differences)} nights. {last}")
-            by_id[kind] = titled(chart, watch, of_kind, differences)
+            by_id[kind] = titled(chart, watch, of_kind, "One-sided 95 % limits", differences)
     return by_id
 
 
@@ -42,8 +49,9 @@ def alt_text_of(measure: str, rows: Sequence[dict]) -> str:
     return f"Mean {measure} of {len(rows)} nights. {ends}"
 
 
-def titled(chart: Chart, watch: Watch, title: str, rows: Sequence[dict]) -> Chart:
-    caption = f"95 % interval over queries, n = {rows[-1]['queries']} in the last night."
+def titled(chart: Chart, watch: Watch, title: str, caption: str, rows: Sequence[dict]) -> Chart:
     return chart.titled(
-        f"{watch.collection.name}, {watch.name}: {title}", caption, f"{watch.collection.slug}-watch"
+        f"{watch.collection.name}, {watch.name}: {title}",
+        f"{caption}, n = {rows[-1]['queries']} in the last night.",
+        f"{watch.collection.slug}-watch",
     )

@@ -28,6 +28,7 @@ from ..trust import LOW_JUDGED_SHARE, by_judged_share, uneven
 
 # Rankings that one request reads to find best systems: about a second. Other collections have a link meanwhile.
 RANKINGS_AT_ONCE = 50_000
+NIGHTS_OF_LINE = 30  # that the small line of a watch draws
 
 
 @require_safe
@@ -104,15 +105,35 @@ def figures_of(collection: Collection, version: Version) -> dict:
 
 
 def nights_of(collection: Collection) -> list[dict]:
-    """The last night of each watch: its mean, when it was, and whether an alarm stands. Two queries for each."""
+    """The last nights of each watch: the last mean, a gap after it, open alarms, and a small line of means."""
     rows = []
     for watch in collection.watches.all():
-        night = watch.nights.filter(state="told").order_by("-due_at").only("means", "due_at", "watch").first()
-        if night:
-            rows.append(
-                {"watch": watch, "night": night, "mean": night.means["mean"], "alarms": watch.open_alarms()}
-            )
+        over = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
+        nights = list(over.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])[::-1]
+        told = [night for night in nights if night.state == "told"]
+        if told:
+            facts = {"night": told[-1], "mean": told[-1].means["mean"], "line": small_line(nights)}
+            gap = nights[-1] if nights[-1].state == "gap" else None
+            rows.append({"watch": watch, "gap": gap, "alarms": watch.open_alarms(), **facts})
     return rows
+
+
+def small_line(nights: Sequence) -> dict | None:
+    """The means of these nights as a line 100 wide and 20 high, which gaps interrupt; None below two means."""
+    means = [night.means.get("mean") for night in nights]
+    known = [mean for mean in means if mean is not None]
+    if len(known) < 2:
+        return None
+    least, most = min(known), max(known)
+    stretches: list[list[str]] = [[]]  # of points between gaps
+    for place, mean in enumerate(means):
+        if mean is None:
+            stretches.append([])
+        else:
+            height = (mean - least) / (most - least) if most > least else 0.5
+            stretches[-1].append(f"{100 * place / (len(means) - 1):.1f},{18 - 16 * height:.1f}")
+    lines = [" ".join(points) for points in stretches if len(points) > 1]
+    return {"lines": lines, "nights": len(known), "least": least, "most": most}
 
 
 def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:

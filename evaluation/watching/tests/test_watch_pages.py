@@ -227,6 +227,45 @@ def test_the_first_page_has_the_last_night_and_an_alarm(shop):
     assert "Nightly" not in text(rater.get("/"))
 
 
+def test_the_first_page_draws_the_last_nights_and_names_a_gap(shop):
+    watch = make_watch(shop)
+    for day, mean in enumerate((0.2, 0.4, None, 0.3, 0.2)):
+        if mean is None:
+            Night.objects.create(watch=watch, due_at=AT + timedelta(days=day), state="gap")
+            continue
+        night = make_night(watch, due_at=AT + timedelta(days=day))
+        Night.objects.filter(pk=night.pk).update(means=night.means | {"mean": mean})
+    analyst = signed_in(make_member(shop, "anna", Role.ANALYST))
+    shown = analyst.get("/").content.decode()
+    assert re.findall('points="([^"]+)"', shown) == ["0.0,18.0 25.0,2.0", "75.0,10.0 100.0,18.0"]
+    assert "Means of the last 4 nights, from 0.2000 to 0.4000" in shown and "a gap" not in text(analyst.get("/"))
+    Night.objects.create(watch=watch, due_at=AT + timedelta(days=5), state="gap")
+    assert "; a gap on 7 Mar" in text(analyst.get("/"))
+
+
+def test_pages_say_that_a_gap_came_after_the_last_night(admin, shop):
+    watch = make_watch(shop)
+    make_night(watch, due_at=AT)
+    assert "The last night is a gap" not in page(admin, "watch", watch.pk)
+    Night.objects.create(watch=watch, due_at=AT + timedelta(days=1), state="gap", problem="It is down.")
+    shown = page(admin, "watch", watch.pk)
+    assert "The last night is a gap , 3 March, 03:00: It is down. What follows is of 2 March" in shown
+    assert "gap 3 Mar 2026" in page(admin, "watches")
+
+
+def test_charts_have_the_share_judged_and_can_be_taken_away(admin, shop):
+    watch = make_watch(shop)
+    for day in range(2):
+        make_night(watch, due_at=AT + timedelta(days=day))
+    response = admin.get(reverse("watch", args=["hills", watch.pk]))
+    charts = response.context["charts"]
+    assert charts.keys() == {"nights", "judged", "fixed"}
+    for chart in charts.values():
+        assert f"chart={chart.id}&amp;picture=png" in response.content.decode()
+    assert charts["nights"].spec["datasets"]["nights"][0]["judged"] == 0.1 + 0.2
+    assert '"judged"' in json.dumps(charts["nights"].spec["layer"])
+
+
 def test_metrics_have_the_last_night_of_each_watch(shop):
     watch = make_watch(shop)
     make_night(watch, due_at=AT)
@@ -234,6 +273,10 @@ def test_metrics_have_the_last_night_of_each_watch(shop):
     label = f'{{collection="{shop.pk}",watch="{watch.pk}"}}'
     assert f"idealist_watch_mean{label} 0.5" in text and f"idealist_watch_alarms{label} 1.0" in text
     assert f"idealist_watch_gap{label} 0.0" in text
+    assert f"idealist_watch_judged{label} {0.1 + 0.2}" in text and f"idealist_watch_queries{label} 12.0" in text
+    of_baseline = f'{{baseline="fixed",collection="{shop.pk}",watch="{watch.pk}"}}'
+    for name, number in (("", -0.1), ("_low", -0.2), ("_high", -0.05)):
+        assert f"idealist_watch_difference{name}{of_baseline} {number}" in text
 
 
 def test_pages_of_nights_stay_where_the_scale_outgrew_what_the_watch_asks(admin, shop):

@@ -18,7 +18,7 @@ from ...page.charts import charted
 from ...page.downloads import json_response, table_response
 from .. import nights, pictures, trend
 from ..forms import WatchForm
-from ..lookup import SECTION, last_night, watch_of
+from ..lookup import SECTION, gap_at_end, last_night, watch_of
 from ..trend import ENDED
 
 NIGHTS_ON_PAGE = 14
@@ -27,7 +27,10 @@ NIGHTS_ON_PAGE = 14
 @readers_page
 def watches(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The watches, each with its last night."""
-    rows = [{"watch": each, "last": last_night(each)} for each in collection.watches.select_related("engine")]
+    rows = [
+        {"watch": watch, "last": last_night(watch), "gap": gap_at_end(watch)}
+        for watch in collection.watches.select_related("engine")
+    ]
     return render(request, "evaluation/watches.html", frame(collection, SECTION) | {"rows": rows})
 
 
@@ -42,7 +45,7 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
     context = frame(collection, SECTION) | {
         "watch": watch,
         "last": told[-1] if told else None,
-        "before": told[-2] if len(told) > 1 else None,
+        "gap": points[-1].night if points and points[-1].means is None else None,
         "alarms": watch.open_alarms(),
         "sides": trend.sides(watch, told[-1].verdicts if told else {}),
         "at_work": watch.nights.exclude(state__in=ENDED).last(),
