@@ -4,5 +4,17 @@ from .arrays import Opinions, Record
 from .keys import Keys, document_keys
 from .machines import InUse, Machine, judgments_of, machines
 from .rankings import rankings_of_run, results
-from .reading import baselines, load, opinion_rows, opinions_in, part, pool, queries_of, ratings_in, scale, terms
+from .reading import (
+    baselines,
+    load,
+    opinion_rows,
+    opinions_in,
+    part,
+    pool,
+    queries_of,
+    ratings_in,
+    scale,
+    terms,
+    with_draw,
+)
 from .versions import Version, changed_queries, version

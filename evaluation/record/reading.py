@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -61,7 +62,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
     needs them. Where `ties` is one of BY_SCORE, the keys of documents with equal scores are read, too, with one
     query for each 20,000. ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
-    queries = _with_draw(collection, queries_of(collection))
+    queries = with_draw(collection, queries_of(collection))
     chosen = _systems(collection, systems)
     rankings = rankings_of(chosen, queries, with_scores=ties != "rank")
     if ties != "rank":
@@ -198,13 +199,14 @@ def queries_of(collection: Collection) -> pd.DataFrame:
     return frame.assign(tags=[_tags(value) for value in frame["tags"]])
 
 
-def _with_draw(collection: Collection, queries: pd.DataFrame) -> pd.DataFrame:
-    """The queries with count, chance and stratum of the last sample.
+def with_draw(collection: Collection, queries: pd.DataFrame, until: datetime | None = None) -> pd.DataFrame:
+    """The queries with count, chance and stratum of the last sample, or of the one that was the last at `until`.
 
     Queries that were drawn evenly have none: a few frequent ones would decide a mean over all searches, and its
     interval would not hold what it says.
     """
-    sample = collection.samples.order_by("number").last()
+    samples = collection.samples.filter(created_at__lte=until) if until else collection.samples
+    sample = samples.order_by("number").last()
     if sample is None or sample.method == Sample.Method.EVEN:
         return queries.assign(count=np.nan, chance=np.nan, stratum="")
     columns = ["query", "count", "chance", "stratum"]

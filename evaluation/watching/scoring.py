@@ -14,9 +14,10 @@ from .. import record
 from ..measures import Rankings
 from ..models import Night, NightRanking, Watch
 from ..record import machines
-from ..scores import Asked, Evaluation, expected_by_query, of_rankings
+from ..scores import Asked, Evaluation, expected_by_query, of_rankings, sampled_of
 from ..scores.asked import DEFAULTS
 from ..scores.expected import MOST_PAIRS, is_defined
+from ..significance.sampled import Sampled
 
 TONIGHT = ""  # in place of the name of a system, which is never empty
 RANKINGS_AT_ONCE = 2_000  # that one query reads
@@ -51,6 +52,7 @@ class Scored:
 
     evaluation: Evaluation  # of TONIGHT and the systems that are baselines
     baselines: Mapping[str, str]  # kind → name of the system
+    samples: Mapping[str, Sampled | None]  # kind → what the queries stood for when it was chosen, if for a log
     expected: Mapping[str, np.ndarray]  # by name: values with unjudged documents at their expected gain, by query
     why_not_expected: str  # why there are no such values; "" where there are
     scale: Sequence[float]  # the grades, lowest first
@@ -87,21 +89,23 @@ def asked_of(watch: Watch, systems: Iterable[str] = ()) -> Asked:
     return replace(asked, systems=tuple(dict.fromkeys(systems)))
 
 
-def baselines_of(watch: Watch) -> dict[str, str]:
-    """The systems that a person made baselines: kind → name. One that was deleted is left out."""
-    last = {baseline.kind: baseline.system for baseline in watch.collection.baselines.select_related("system")}
-    return {kind: system.name for kind in Baseline.Kind.values if (system := last.get(kind))}
-
-
 def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
     """The night with its baselines. rankings: ids of NightRanking by query, in place of those of the night.
 
     ValueError where what the watch asks has no meaning any more, such as with a scale that changed.
     """
     watch = night.watch
-    baselines = baselines_of(watch)
+    last = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
+    chosen = {kind: last[kind] for kind in Baseline.Kind.values if kind in last}
+    baselines = {kind: baseline.system.name for kind, baseline in chosen.items() if baseline.system}
     asked = asked_of(watch, baselines.values())
-    queries = record.queries_of(watch.collection)["pk"].to_numpy()
+    frame = record.queries_of(watch.collection)
+    queries = frame["pk"].to_numpy()
+    # A later draw brings queries of which the baseline has no ranking. The alarm stays with those of its own draw.
+    samples = {
+        kind: sampled_of(record.with_draw(watch.collection, frame, until=baseline.chosen_at))
+        for kind, baseline in chosen.items()
+    }
     tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}
     evaluation = of_rankings(watch.collection, asked, tonight)
     expected, why_not_expected = {}, "they are not defined for this measure and these options"
@@ -110,9 +114,16 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
             expected, why_not_expected = expected_by_query(watch.collection, asked, MOST_PAIRS, tonight), ""
         except ValueError as error:
             why_not_expected = str(error).rstrip(".")
-    not_asked = int((~np.isin(queries, night.queries)).sum())
-    scale = record.scale(watch.collection) or [0.0]  # without a scale nothing is judged, and no query counts
-    return Scored(evaluation, baselines, expected, why_not_expected, scale, depth_of(watch, asked), not_asked)
+    return Scored(
+        evaluation=evaluation,
+        baselines=baselines,
+        samples=samples,
+        expected=expected,
+        why_not_expected=why_not_expected,
+        scale=record.scale(watch.collection) or [0.0],  # without a scale nothing is judged, and no query counts
+        depth=depth_of(watch, asked),
+        not_asked=int((~np.isin(queries, night.queries)).sum()),
+    )
 
 
 def depth_of(watch: Watch, asked: Asked) -> int:

@@ -22,7 +22,7 @@ from ratings.models import Baseline, System
 from ..models import Night, Verdict, Watch
 from ..significance import FEWEST, common_queries, nightly, paired
 from ..significance.gate import NOT_WORSE, WORSE, Limits, agreed, limits
-from ..significance.sampled import Sampled, pseudo_values
+from ..significance.sampled import OUTSIDE, Sampled, pseudo_values
 from . import holes
 from .scoring import TONIGHT, Scored, by_night
 
@@ -48,6 +48,7 @@ class Numbers:
     p: float | None  # of the test of all nights so far; None where nothing was tested
     allowed: float | None  # the chance of a false alarm that may be spent down to this night
     threshold: float | None  # of the statistic of the test; None where no flip may cross yet
+    is_minority: bool  # whether fewer than half of the queries that the watch asked for count
     skewness: float | None
     skewed: bool  # whether so few queries with so skewed differences give more false alarms
     needed: int | None  # about how many queries would decide
@@ -79,13 +80,15 @@ class Compared:
     keys: np.ndarray  # int64[queries]: pks
 
     @classmethod
-    def of(cls, night: Scored, baseline: str) -> "Compared":
-        """The night against the system that is the baseline."""
-        evaluation, names = night.evaluation, [TONIGHT, baseline]
+    def of(cls, night: Scored, kind: str) -> "Compared":
+        """The night against the system that is the baseline of this kind."""
+        evaluation, names, sampled = night.evaluation, [TONIGHT, night.baselines[kind]], night.samples[kind]
         tonight, former = (evaluation.table.record.rankings[name] for name in names)
         values = evaluation.counting(names)
         # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
         counted = common_queries(values) & former.present
+        if sampled is not None:
+            counted &= sampled.stratum != OUTSIDE
         moved = holes.moved(evaluation.judgments, tonight, former, night.depth)
         moved = moved[counted[moved["query"]]]
         without = night.why_not_expected
@@ -104,7 +107,7 @@ class Compared:
             why_not_expected=without,
             counted=counted,
             unjudged=len(holes.deciding(moved)),
-            sampled=evaluation.sampled and evaluation.sampled.answered(counted),
+            sampled=sampled and sampled.answered(counted),
             keys=evaluation.table.record.queries["pk"].to_numpy(),
         )
 
@@ -143,7 +146,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
     answers of the engine, None where it was asked once.
     """
     watch, name = night.watch, scored.baselines[kind]
-    compared = Compared.of(scored, name)
+    compared = Compared.of(scored, kind)
     path = Path.after(before, watch, kind, name, scored.evaluation.label)
     differences = by_night(scored.evaluation, night, compared.plain)
     one_night = compared.limits(watch.margin)
@@ -152,7 +155,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
         # Nothing is tested. A verdict that judgments decide the night stays as it was.
         test = Test(alone=before is not None and before.kind == Kind.JUDGMENTS)
     else:
-        test = tested(night, path, compared, Compared.of(again, name) if again else None)
+        test = tested(night, path, compared, Compared.of(again, kind) if again else None)
     verdict_kind = told_by(path, test, [reading.verdict for reading in one_night])
     numbers = numbers_of(compared, test, one_night)
     crossed = test.look.crossed if test.look else path.crossed
@@ -171,6 +174,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
                 needed=one_night[0].needed if verdict_kind == Kind.UNDECIDED else None,
                 unjudged=compared.unjudged,
                 unchanged=unchanged,
+                is_minority=2 * int(compared.counted.sum()) < len(night.queries),
             )
         ),
         differences=differences,

@@ -55,6 +55,7 @@ def make_night(watch: Watch, *, kind: str = "worse", **facts) -> Night:
         "unjudged": 1,
         "skewed": False,
         "unchanged": False,
+        "is_minority": False,
     }
     system = watch.collection.systems.first()
     Verdict.objects.create(

@@ -2,16 +2,18 @@
 
 import io
 from datetime import UTC, datetime, timedelta
+from math import log2
 
 import pytest
 
 from evaluation.models import Night, Watch
-from evaluation.watching import nights, telling, trend
+from evaluation.watching import acts, nights, telling, trend
 from evaluation.watching.scoring import scored
 from evaluation.watching.tests.cast import make_watch
 from evaluation.watching.verdicts import Compared
 from ratings.formats.source import Source
 from ratings.importing import intake
+from ratings.importing.sampling.samples import Design, sample_log
 from ratings.models import Baseline, Collection, Guidelines, JudgeUse, Pair, Presentation, Query
 from ratings.tests.cast import (
     Imported,
@@ -67,7 +69,7 @@ def night_of(watch: Watch, system: str, day: int = 0) -> Night:
     night = nights.after_call(watch, system, FIRST + timedelta(days=day))
     telling.tell_due()
     night.refresh_from_db()
-    assert night.state == "told"
+    assert night.state == "told", night.problem
     return night
 
 
@@ -193,7 +195,7 @@ def test_the_head_of_a_log_counts_and_is_not_flipped(watch, shop):
     night = night_of(watch, "lost tail")
     told = night.verdicts.get()
     assert told.kind == "worse" and told.numbers["difference"] == pytest.approx(-0.25)
-    readings, keys = Compared.of(scored(night), "base").tested
+    readings, keys = Compared.of(scored(night), "fixed").tested
     assert keys == list(shop.queries.filter(key__in=tail).order_by("pk").values_list("pk", flat=True))
     assert readings[0].mean() == pytest.approx(-0.25)
 
@@ -202,3 +204,64 @@ def test_fewer_than_20_drawn_queries_of_a_log_tell_nothing(watch, shop):
     make_sample(shop, [(key, 1, 1.0 if place < 11 else 0.1) for place, key in enumerate(QUERIES)])
     told = night_of(watch, "worse").verdicts.get()
     assert told.kind == "cannot tell" and "fewer than 20 queries" in told.numbers["why"]
+
+
+def log_of(month: str, names: list[str]) -> Source:
+    lines = ["query,count", *(f"{name},{50 + place}" for place, name in enumerate(names))]
+    return Source(f"{month}.csv", io.BytesIO("\n".join(lines).encode()))
+
+
+def draw(collection: Collection, log: Source, count: int) -> set[str]:
+    """Draw queries from the log and judge those that are new. Returns the texts of the sample."""
+    assert not sample_log(collection, [log], Design(count, seed=5)).refused
+    unjudged = collection.queries.filter(pairs__isnull=True)
+    judge(collection, list(unjudged.values_list("key", flat=True)), "3200")
+    drawn = collection.samples.last().drawn
+    return set(drawn.values_list("text", flat=True))
+
+
+def test_a_panel_rotates_and_the_alarm_stays_with_the_queries_of_its_baseline(db):
+    """As docs/watch.md says: draw from the new log, promote a release, and let the older queries rest."""
+    shop = make_collection(queries=())
+    make_rater(shop, "trec")
+    old = draw(shop, log_of("september", [f"query {i}" for i in range(60)]), 30)
+    keys = list(shop.queries.values_list("key", flat=True))
+    make_rankings(shop, {"base": dict.fromkeys(keys, "abcd")})
+    make_baseline(shop, "fixed", "base")
+    watch = make_watch(shop, asked={"measure": "nDCG@4"}, created_at=FIRST)
+
+    new = draw(shop, log_of("october", [f"query {i}" for i in range(30, 120)]), 40)
+    assert len(old) == 30 and len(new) == 40 and old - new and new - old
+    every = list(shop.queries.values_list("key", flat=True))
+    make_rankings(shop, {"night": dict.fromkeys(every, "abcd") | dict.fromkeys(keys, "dcba")})
+    night = night_of(watch, "night", 1)
+    told = night.verdicts.get()
+    assert (told.kind, told.numbers["queries"], told.numbers["is_minority"]) == ("worse", 30, len(every) > 60)
+    lost = 1 - (2 / 2 + 3 / log2(5)) / (3 + 2 / log2(3))  # of each query that was drawn in September
+    assert told.numbers["difference"] == pytest.approx(-lost)
+    share = len(old & new) / 40  # each drawn query stands for as many searches
+    assert night.means["mean"] == pytest.approx(1 - share * lost)
+
+    acts.answer(told, "release", "wanted so", None, "october")
+    keys_and_texts = shop.queries.filter(text__in=new).values_list("key", "text")
+    lines = ["id,text,tags", *(f"{key},{text},october" for key, text in keys_and_texts)]
+    source = Source("tagged.csv", io.BytesIO("\n".join(lines).encode()))
+    assert not intake.import_queries(shop, [source]).refused
+    watch.tag = "october"
+    watch.save()
+    make_rankings(shop, {"later": dict.fromkeys(every, "dcba")})
+    later = night_of(watch, "later", 2)
+    assert len(later.queries) == 40 == later.means["queries"]
+    assert {verdict.numbers["queries"] for verdict in later.verdicts.all()} == {40}
+    assert later.verdicts.get(baseline="fixed").name == "october"
+
+
+def test_an_alarm_that_rests_on_fewer_than_half_of_the_queries_says_so(watch, shop):
+    assert not night_of(watch, "worse").verdicts.get().numbers["is_minority"]
+    more = [f"n{i}" for i in range(31)]
+    Query.objects.bulk_create(Query(collection=shop, key=key, text=key) for key in more)
+    shop.touch()
+    judge(shop, more, "3200")
+    night_of(watch, "worse", 1)
+    (*_, last) = trend.document(watch, trend.points(watch))["nights"]
+    assert last["verdicts"][0]["is_minority"] and last["verdicts"][0]["queries"] == 30
