@@ -289,6 +289,7 @@ class VerdictOut(Schema):
     expected: float | None = Field(description="The difference with unjudged documents at their expected gain.")
     at_best: float | None = Field(description="In its place: with the judgments that are best for the night.")
     unjudged: int = Field(description="Unjudged documents that decide.")
+    is_minority: bool = Field(description="Whether fewer than half of the queries asked for count.")
     p: float | None = Field(description="Of the test of all nights so far; null where nothing was tested.")
     spent: float = Field(description="Of the chance of a false alarm.")
     answer: str

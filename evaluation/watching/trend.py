@@ -34,7 +34,16 @@ MARKS = {
 }
 ENDED = (Night.State.TOLD, Night.State.GAP)  # the states of a night that stays as it is
 HEAVY_COLUMNS = ("queries", "rankings", "again", "values", "failed")  # columns that a trend does not read
-NUMBERS = ("difference", "low", "high", "expected", "at_best", "unjudged", "p")  # of verdicts, in files
+NUMBERS = (
+    "difference",
+    "low",
+    "high",
+    "expected",
+    "at_best",
+    "unjudged",
+    "is_minority",
+    "p",
+)  # of verdicts, in files
 COLUMNS = (
     *("night", "state", "mean", "low", "high", "lowest", "highest", "judged", "queries", "gaps", "undefined"),
     *("unjudged", "results", "plain", "traffic", "label"),
