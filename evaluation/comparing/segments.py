@@ -115,7 +115,9 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
     tests = []
     for segment in segments:
         members = segment.members[result.common]
-        sampled = result.sampled and result.sampled.within(members)
+        # Queries of the segment without a value are represented by those of the segment, and by no others.
+        of_segment = result.evaluation.sampled and result.evaluation.sampled.within(segment.members)
+        sampled = of_segment and of_segment.answered(result.common[segment.members])
         # The one pair of columns: baseline and system.
         tests.append(compare(values[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
     # Each `compare` has one pair, so its p_holm is not adjusted yet.

@@ -121,7 +121,8 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
         for system in settings.systems
         if system.system in settings.expected["systems"]
     }
-    record = Record("", judged.queries, tuple(rankings), ratings=None, values=None, rankings=rankings)
+    left_out = settings.left_out_queries
+    record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
     pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs), content.POOL)
     pool_rows = _pool_rows(pairs)
     rounds = list(_rounds(judged, lines, pair_keys, pool_rows))

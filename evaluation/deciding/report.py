@@ -64,7 +64,7 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
     est += (MACHINE if machines else "") + (TRIAGE if triage else "")
-    of_log = " est=log" if sampled_of(state.record.queries) else ""
+    of_log = " est=log" if sampled_of(state.record) else ""
     undefined = np.full(len(state.systems), np.nan)
     low, high = estimated.interval() or (undefined, undefined)
     wrong, best = None, undefined
@@ -149,7 +149,7 @@ def plain_means(
     """
     means = []
     counts = []
-    sampled = sampled_of(data.queries)
+    sampled = sampled_of(data)
     for rankings in data.rankings.values():
         scores = kernel.evaluate([measure], judgments, rankings, options)
         values = np.where(scores.counted(measure), scores.values[measure], np.nan)

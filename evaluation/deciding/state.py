@@ -92,7 +92,7 @@ class State:
 
         key: int64[rows], the pair_key of each row; graded: the grades of machines.
         """
-        sampled = scores.sampled_of(data.queries)
+        sampled = scores.sampled_of(data)
         pool, level = pool_of(
             judgments,
             [*data.rankings.values()],
@@ -100,7 +100,7 @@ class State:
             aim.options,
             scale.tolist(),
             unjudged=key,
-            weight=sampled and sampled.searches,
+            weight=sampled and sampled.answered(np.ones(len(data.queries), bool)).searches,
         )
         if graded:
             pool = pool.with_machines(*graded.values())

@@ -1,6 +1,7 @@
 """The inputs of an evaluation as text files in canonical form, and their hash. No Django.
 
-    settings.json     measures, options, rule, adjudications, the interval, systems and their runs
+    settings.json     measures, options, rule, adjudications, the interval, systems and their runs, and "count",
+                      "chance" and "stratum" of each query that was drawn from a log, but left out
     queries.jsonl     {"query", "text", "weight"}, in the natural order of keys; of a query that was drawn from a
                       log "count", "chance" and "stratum", too
     qrels.txt         "query 0 document grade", by query and then by document, in the order of code points
@@ -82,6 +83,7 @@ class Settings:
     # grades as features of the model.
     expected: dict = field(default_factory=dict)
     left_out: int = 0  # how many raters were left out
+    left_out_queries: tuple[dict, ...] = ()  # as in `Record`
 
     @property
     def asked(self) -> Asked:
@@ -111,6 +113,8 @@ class Settings:
             members["expected"] = self.expected
         if self.left_out:
             members["left_out"] = self.left_out
+        if self.left_out_queries:
+            members["left_out_queries"] = self.left_out_queries
         return json.dumps(members, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -130,6 +134,7 @@ class Settings:
                     systems=tuple(System(**row | {"empty": tuple(row["empty"])}) for row in systems),
                     expected=members.get("expected", {}),
                     left_out=members.get("left_out", 0),
+                    left_out_queries=tuple(members.get("left_out_queries", ())),
                 )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Broken(f"{SETTINGS}: cannot be read ({error}).") from error

@@ -90,6 +90,7 @@ def freeze(
         rule=asked.rule,
         adjudications=asked.adjudications,
         left_out=asked.left_out,
+        left_out_queries=tuple(data.left_out_queries),
         interval=INTERVAL,
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_systems(data)),
@@ -220,7 +221,8 @@ def evaluate_arrays(
 ) -> Evaluation:
     """The evaluation of these arrays by these settings. queries: with the columns key and weight."""
     evaluation = scores.of_arrays(name, queries["key"], judgments, rankings, settings.asked, settings.measures)
-    with_texts_and_weights = replace(evaluation.table.record, queries=queries)
+    left_out = settings.left_out_queries
+    with_texts_and_weights = replace(evaluation.table.record, queries=queries, left_out_queries=left_out)
     return replace(evaluation, table=Columns(with_texts_and_weights, evaluation.table.of))
 
 

@@ -87,7 +87,8 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     for name, dtype in STORED_ARRAYS.items():
         stored_bytes = b"".join(pieces(frozen, name))
         arrays[name] = np.frombuffer(stored_bytes, dtype).reshape(shape)
-    data = Record(facts.collection, queries, systems, ratings=None, values=None, rankings={})
+    left_out = settings.left_out_queries
+    data = Record(facts.collection, queries, systems, None, values=None, rankings={}, left_out_queries=left_out)
     return Evaluation(
         collection=facts.collection,
         asked=replace(settings.asked, profile=facts.profile),

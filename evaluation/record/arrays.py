@@ -1,6 +1,6 @@
 """The arrays of a collection, as read from the database."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -28,6 +28,8 @@ class Record:
     values: "GradeValues"
     rankings: dict[str, Rankings]  # by system
     system_pks: dict[str, int] = field(default_factory=dict)  # by name; empty where there is no collection
+    # {"count", "chance", "stratum"} of each query of the sample that is not in `queries`: left out, or held back.
+    left_out_queries: Sequence[dict] = ()
 
     @cached_property
     def unrated(self) -> "Record":

@@ -1,7 +1,7 @@
 """Reads a collection, or some of its queries, from the database into arrays."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
@@ -62,7 +62,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
     needs them. Where `ties` is one of BY_SCORE, the keys of documents with equal scores are read, too, with one
     query for each 20,000. ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
-    queries = with_draw(collection, queries_of(collection))
+    queries, left_out_queries = with_draw(collection, queries_of(collection))
     chosen = _systems(collection, systems)
     rankings = rankings_of(chosen, queries, with_scores=ties != "rank")
     if ties != "rank":
@@ -77,6 +77,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
         values=values,
         rankings=with_tiebreak(rankings) if ties in BY_SCORE else rankings,
         system_pks={system.name: system.pk for system in chosen},
+        left_out_queries=left_out_queries,
     )
 
 
@@ -88,14 +89,12 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
     places = whole.places(queries)
     rows = _Rows.of(collection, queries)
     values = whole.values if rows.known_to(whole.values) else GradeValues.of(collection)
-    return Record(
-        collection=whole.collection,
+    return replace(
+        whole,
         queries=whole.queries.iloc[places],
-        systems=whole.systems,
         ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
         values=values,
         rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
-        system_pks=whole.system_pks,
     )
 
 
@@ -199,8 +198,12 @@ def queries_of(collection: Collection) -> pd.DataFrame:
     return frame.assign(tags=[_tags(value) for value in frame["tags"]])
 
 
-def with_draw(collection: Collection, queries: pd.DataFrame, until: datetime | None = None) -> pd.DataFrame:
-    """The queries with count, chance and stratum of the last sample, or of the one that was the last at `until`.
+def with_draw(
+    collection: Collection, queries: pd.DataFrame, until: datetime | None = None
+) -> tuple[pd.DataFrame, list[dict]]:
+    """The queries with count, chance and stratum in a sample, and its `Record.left_out_queries`.
+
+    The sample is the last one, or the one that was the last at `until`.
 
     Queries that were drawn evenly have none: a few frequent ones would decide a mean over all searches, and its
     interval would not hold what it says.
@@ -208,11 +211,13 @@ def with_draw(collection: Collection, queries: pd.DataFrame, until: datetime | N
     samples = collection.samples.filter(created_at__lte=until) if until else collection.samples
     sample = samples.order_by("number").last()
     if sample is None or sample.method == Sample.Method.EVEN:
-        return queries.assign(count=np.nan, chance=np.nan, stratum="")
+        return queries.assign(count=np.nan, chance=np.nan, stratum=""), []
     columns = ["query", "count", "chance", "stratum"]
-    drawn = SampledQuery.objects.filter(sample=sample, left_out="", query__isnull=False).order_by()
-    frame = pd.DataFrame(drawn.values_list(*columns), columns=columns).set_index("query")
-    return queries.join(frame.astype({"count": np.float64}), "pk").fillna({"stratum": ""})
+    rows = SampledQuery.objects.filter(sample=sample).order_by("place").values_list(*columns)
+    drawn = pd.DataFrame(rows, columns=columns).set_index("query")
+    has_query = drawn.index.isin(queries["pk"])
+    queries = queries.join(drawn[has_query].astype({"count": np.float64}), "pk").fillna({"stratum": ""})
+    return queries, drawn[~has_query].to_dict("records")
 
 
 def _tags(value) -> tuple[str, ...]:

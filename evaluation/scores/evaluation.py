@@ -20,6 +20,7 @@ from ..measures import (
     parse_measure,
 )
 from ..measures.arrays import distinct
+from ..record import Record
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.sampled import Estimate, Sampled, bounds_of_estimate, estimate
@@ -168,7 +169,7 @@ class Evaluation:
     @cached_property
     def sampled(self) -> Sampled | None:
         """What the queries stand for, where they were drawn from a log."""
-        return sampled_of(self.table.record.queries)
+        return sampled_of(self.table.record)
 
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         """The numbers of one system in one measure. estimated: its mean and interval."""
@@ -316,12 +317,16 @@ class Evaluation:
         return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
 
 
-def sampled_of(queries: pd.DataFrame) -> Sampled | None:
-    """What these queries stand for; None where none was drawn from a log. queries: as in `Record`."""
+def sampled_of(data: Record) -> Sampled | None:
+    """What the queries of the record stand for; None where none was drawn from a log."""
+    queries, left_out = data.queries, data.left_out_queries
     if "chance" not in queries or queries["chance"].isna().all():
         return None
-    drawn = {name: queries[name].to_numpy() for name in ("count", "chance", "stratum")}
-    return Sampled.of(**drawn)
+    drawn = {
+        name: np.append(queries[name].to_numpy(), [row[name] for row in left_out])
+        for name in ("count", "chance", "stratum")
+    }
+    return Sampled.of(**drawn).without(np.arange(len(queries) + len(left_out)) >= len(queries))
 
 
 def known(value: float) -> float | None:

@@ -49,6 +49,8 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
         return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
     mean = float((paired.mean(column) if sampled is None else mean_of_searches(column, sampled))[0])
     rows = column if sampled is None else pseudo_values(column, sampled)  # one for each query with sampling error
+    if sampled is not None and sampled.left_out:  # a whole stratum has no value, and may differ by anything
+        return Limits(mean, None, None, n, UNDECIDED)
     if not len(rows):  # the difference has no sampling error
         return Limits(mean, mean, mean, n, WORSE if mean < -margin else NOT_WORSE)
     if len(rows) < FEWEST:

@@ -54,14 +54,18 @@ def t_test(difference: np.ndarray, degrees: int | None = None) -> tuple[np.ndarr
     return t, 2 * stdtr(max(n - 1 if degrees is None else degrees, 1), -np.abs(t))
 
 
-def t_interval(difference: np.ndarray, level: float, degrees: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The low and high end of the t interval of the mean: it contains 0 where `t_test` gives p > 1 - level."""
+def t_margin(difference: np.ndarray, level: float, degrees: int | None = None) -> np.ndarray:
+    """Half the width of the t interval of the mean: 0 is nearer to it where `t_test` gives p > 1 - level."""
     from scipy.special import stdtrit
 
     n = len(difference)
     quantile = stdtrit(max(n - 1 if degrees is None else degrees, 1), (1 + level) / 2)
-    margin = quantile * deviation(difference) / np.sqrt(max(n, 1))
-    center = mean(difference)
+    return quantile * deviation(difference) / np.sqrt(max(n, 1))
+
+
+def t_interval(difference: np.ndarray, level: float, degrees: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The low and high end of the t interval of the mean: it contains 0 where `t_test` gives p > 1 - level."""
+    center, margin = mean(difference), t_margin(difference, level, degrees)
     return center - margin, center + margin
 
 

@@ -27,6 +27,7 @@ FEW_QUERIES = f"fewer than {FEWEST} queries"
 FEW_DRAWN = f"fewer than {FEWEST} queries that were drawn"
 NO_QUERY = "no query"
 NONE_DRAWN = "no query was drawn: all were taken for certain"
+NONE_OF_STRATUM = "no query of the head, or of another stratum of the log, has a value"
 ONE_QUERY = "one query"
 NONE_DIFFERS = "no query differs"
 ALL_THE_SAME = "every query differs by the same"
@@ -118,10 +119,12 @@ def compare(
     columns["p_hsd"], critical = _hsd(tested, pairs, columns["ties"] < len(values), draws, seed)
     rows = ({name: column[place].item() for name, column in columns.items()} for place in range(len(pairs)))
     drawn, systems = tested.shape
+    # The reason where nothing can be tested at all.
+    untested = NO_QUERY if not len(values) else NONE_OF_STRATUM if sampled and sampled.left_out else NONE_DRAWN
     return Comparisons(
         queries=len(values),
         drawn=drawn,
-        pairs=[_comparison(row, drawn, systems, len(pairs), correction, len(values)) for row in rows],
+        pairs=[_comparison(row, drawn, systems, len(pairs), correction, len(values), untested) for row in rows],
         critical=None if isnan(critical) else critical,
         exact=drawn < paired.EXACT_BELOW,
         draws=draws,
@@ -193,13 +196,20 @@ def _hsd(
 
 
 def _comparison(
-    numbers: dict[str, float], drawn: int, systems: int, comparisons: int, correction: str, queries: int
+    numbers: dict[str, float],
+    drawn: int,
+    systems: int,
+    comparisons: int,
+    correction: str,
+    queries: int,
+    untested: str,
 ) -> Comparison:
     """The `Comparison` of one pair of systems.
 
     numbers: its fields by name that the tests found, nan = undefined; those about power are added here.
     comparisons: how many p values are corrected together. drawn: how many queries were tested; queries: how many
-    have a value, with those that were taken from a log for certain, which have no sampling error.
+    have a value, with those that were taken from a log for certain, which have no sampling error. untested: the
+    reason why no query was tested, where `drawn` is 0.
     """
     # Two systems make one comparison, which needs no correction.
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
@@ -217,16 +227,14 @@ def _comparison(
     return Comparison(
         **{**numbers, **dict.fromkeys(undefined)},  # None for nan
         verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
-        why={name: _why(name, numbers, drawn, systems, queries) for name in undefined},
+        why={name: _why(name, numbers, drawn, systems, queries, untested) for name in undefined},
     )
 
 
-def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries: int) -> str:
-    """The reason why the field `name` of a `Comparison` has no number. drawn, queries: as in `_comparison`."""
-    if queries == 0:
-        return NO_QUERY
+def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries: int, untested: str) -> str:
+    """The reason why the field `name` of a `Comparison` has no number, with arguments of `_comparison`."""
     if drawn == 0:
-        return NONE_DRAWN
+        return untested
     if drawn == 1:
         return ONE_QUERY
     if name.startswith("p") and drawn < FEWEST:  # the p value of any test

@@ -7,7 +7,8 @@ by stratum, as of a draw with replacement, which is a little too large. (Särnda
 Survey Sampling, 1992, sections 5.5 and 5.7.)
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Sampled:
 
     stratum: np.ndarray  # int64[queries]: of a drawn query 0, 1, ...; CERTAIN; OUTSIDE of the sample
     searches: np.ndarray  # float64[queries]: how many searches of the log the query stands for; 0 outside
+    # By stratum, the searches of the other queries of the sample, which have no value: an admin left them out.
+    left_out: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, count: np.ndarray, chance: np.ndarray, stratum: np.ndarray) -> "Sampled":
@@ -39,22 +42,36 @@ class Sampled:
         return cls(np.where(weights > 0, 0, OUTSIDE), np.maximum(weights, 0.0))
 
     def within(self, members: np.ndarray) -> "Sampled":
-        """The sample of a part of the log, bool[queries], such as of all searches with a tag."""
+        """The sample of a part of the log, bool[queries], such as of all searches with a tag.
+
+        What is left out has no tag, so it is not in any part.
+        """
         return Sampled(self.stratum[members], self.searches[members])
 
+    def without(self, dropped: np.ndarray) -> "Sampled":
+        """The sample with these queries left out, bool[queries]."""
+        left_out = dict(self.left_out)
+        for stratum, searches in zip(self.stratum[dropped].tolist(), self.searches[dropped], strict=True):
+            if searches:
+                left_out[stratum] = left_out.get(stratum, 0.0) + float(searches)
+        return Sampled(self.stratum[~dropped], self.searches[~dropped], left_out)
+
     def answered(self, has_value: np.ndarray) -> "Sampled":
-        """The sample of the queries with a value, bool[queries]. They stand for all queries of their stratum."""
-        searches = self.searches.copy()
-        for stratum in np.unique(self.stratum):
-            members = self.stratum == stratum
-            left = searches[members & has_value].sum()
-            if left:
-                searches[members] *= searches[members].sum() / left
-        return replace(self, searches=searches).within(has_value)
+        """The sample of the queries with a value, bool[queries]. They stand for all queries of their stratum.
+
+        A stratum without such a query stays left out.
+        """
+        kept = self.without(~has_value)
+        searches, left_out = kept.searches.copy(), dict(kept.left_out)
+        for stratum in kept.left_out:
+            members = kept.stratum == stratum
+            if members.any():
+                searches[members] *= 1 + left_out.pop(stratum) / searches[members].sum()
+        return Sampled(kept.stratum, searches, left_out)
 
     def share(self, has_value: np.ndarray) -> float:
         """The share of the searches whose queries have a value, bool[queries]; nan without a search."""
-        total = self.searches.sum()
+        total = self.searches.sum() + sum(self.left_out.values())
         return float(self.searches[has_value].sum() / total) if total else float("nan")
 
     @property
@@ -106,14 +123,12 @@ def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estim
     answered = sampled.answered(has_value)
     column = values[has_value, np.newaxis]
     mean = float(mean_of_searches(column, answered)[0])
-    low = high = float("nan")
-    drawn_strata = set(sampled.stratum) - {OUTSIDE, CERTAIN}
-    if not sampled.drawn:
-        low = high = mean
-    elif answered.degrees and drawn_strata <= set(answered.stratum):
-        ends = paired.t_interval(pseudo_values(column, answered), level, answered.degrees)
-        low, high = (float(end[0]) for end in ends)
-    return Estimate(mean, low, high, sampled.share(has_value))
+    margin = float("nan")
+    if not answered.left_out and answered.degrees:
+        margin = float(paired.t_margin(pseudo_values(column, answered), level, answered.degrees)[0])
+    elif not answered.left_out and not answered.drawn:
+        margin = 0.0
+    return Estimate(mean, mean - margin, mean + margin, sampled.share(has_value))
 
 
 def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
@@ -122,11 +137,12 @@ def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
     values: float64[queries, columns] without nan; the result is float64[drawn, columns]. The standard deviation of
     the rows divided by the square root of their number is the standard error. So tests and intervals of plain
     means hold for these rows, with `Sampled.degrees` of freedom. Differences of columns are the pseudo values of
-    the differences. A single row is the mean itself, and shows no error.
+    the differences. A single row is the mean itself, and shows no error. There is no row where a stratum is left
+    out as a whole, because nobody knows its error.
     """
     mean = mean_of_searches(values, sampled)
     n = sampled.drawn
-    if not n:
+    if not n or sampled.left_out:
         return np.empty((0, values.shape[1]))
     # n times a query's part of the error of the mean, by linearisation.
     parts = n * (sampled.searches / sampled.searches.sum())[:, np.newaxis] * (values - mean)
@@ -147,17 +163,18 @@ def bounds_of_estimate(
     """The least and the greatest mean over all searches, as `measures.bounds_of_mean` has them for plain means.
 
     low, high: float64[queries]; certain, possible: whether a query will and may have a value, bool[queries].
-    (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
+    What is left out has no value for certain, so the others of its stratum stand for it. (nan, nan) where a bound
+    of a possible query is nan, and where a stratum may be left without a value.
     """
     ends, total = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
     searches = sampled.searches
-    for stratum in np.unique(sampled.stratum[sampled.stratum != OUTSIDE]):
+    for stratum in sorted({*sampled.stratum.tolist(), *sampled.left_out} - {OUTSIDE}):
         members = sampled.stratum == stratum
         must = members & certain
         may = members & possible & ~certain
         if not searches[must].any():
             return float("nan"), float("nan")
-        share = searches[members].sum()
+        share = searches[members].sum() + sampled.left_out.get(stratum, 0.0)
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
         ends = ends + share * np.array([least, greatest])
@@ -175,4 +192,8 @@ def _least_mean(must: np.ndarray, of_must: np.ndarray, may: np.ndarray, of_may: 
 def mean_of_searches(values: np.ndarray, sampled: Sampled) -> np.ndarray:
     """The mean over all searches. values: float64[queries, columns] without nan; nan without a search."""
     total = sampled.searches.sum()
-    return sampled.searches @ values / total if total else np.full(values.shape[1], np.nan)
+    if not total:
+        return np.full(values.shape[1], np.nan)
+    center = sampled.searches @ values / total
+    # A second pass: else rounding can carry the mean of values that are equal, or nearly so, past all of them.
+    return center + sampled.searches @ (values - center) / total

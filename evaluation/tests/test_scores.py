@@ -11,6 +11,7 @@ from evaluation.measures import PROFILES, Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated, summary_of
 from ratings.desk import queue
+from ratings.importing.sampling.samples import leave_out
 from ratings.models import Collection, Pair, Query, Ranking, Rating, Sample
 from ratings.pool.adjudication import adjudicate
 from ratings.tests.cast import make_collection, make_ranking, make_sample
@@ -286,14 +287,30 @@ def test_where_queries_were_drawn_from_a_log_the_mean_is_that_over_its_searches(
     assert {"plain", "traffic"} <= set(evaluation.shown)
 
 
-def test_a_query_without_a_judgment_lowers_the_share_of_the_searches():
+def test_a_query_without_a_judgment_and_one_held_back_lower_the_share_of_the_searches():
     collection = worked_collection()
     make_sample(collection, [("q1", 30, 1.0), ("q2", 1, 0.1), ("", 1, 0.1)])
     collection.queries.filter(key="q1").update(weight=9)  # weights do not count beside a log
     Rating.objects.filter(pair__query__key="q2").delete()
     collection.touch()
     row = summary_of(evaluated(collection, ["nDCG@10"], DEFAULT)).loc[("keyword", "nDCG@10")]
-    assert (row["mean"], row["traffic"]) == (pytest.approx(KEYWORD_Q1), 30 / 40)
+    assert (row["mean"], row["traffic"]) == (pytest.approx(KEYWORD_Q1), 30 / 50)
+
+
+@pytest.mark.both_databases
+def test_the_queries_of_a_stratum_stand_for_those_that_are_left_out_of_it():
+    """Of the head q1 has 30 of 40 searches. Of the tail, q2 and the one that is left out stand for 10 each."""
+    collection = worked_collection()
+    rows = [("q1", 30, 1.0), ("", 10, 1.0), ("q2", 1, 0.1), ("", 1, 0.1)]
+    sample = make_sample(collection, rows)
+    collection.touch()
+    row = summary_of(evaluated(collection, ["nDCG@10"], DEFAULT)).loc[("keyword", "nDCG@10")]
+    assert row["mean"] == pytest.approx((40 * KEYWORD_Q1 + 20 * KEYWORD_Q2) / 60)
+    assert row["traffic"] == pytest.approx(40 / 60)
+    leave_out(sample.drawn.get(query__key="q2"), "no_search")  # q2 has rankings, so it stays in the collection
+    row = summary_of(evaluated(collection, ["nDCG@10"], DEFAULT)).loc[("keyword", "nDCG@10")]
+    assert (row["mean"], row["traffic"]) == (pytest.approx(KEYWORD_Q1), 30 / 60)
+    assert np.isnan(row["low"])  # nothing is known of the tail
 
 
 def test_queries_that_were_drawn_evenly_keep_the_plain_mean():

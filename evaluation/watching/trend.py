@@ -137,7 +137,7 @@ def by_todays_judgments(watch: Watch) -> dict[int, float | None]:
 def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     """As `by_todays_judgments`, not cached."""
     queries = queries_of(watch.collection)["pk"].to_numpy()
-    sampled = sampled_of(read(watch.collection, asked_of(watch))[0].queries)
+    sampled = sampled_of(read(watch.collection, asked_of(watch))[0])
     nights = list(watch.nights.filter(state=Night.State.TOLD).only("queries", "rankings"))
     value_of = values_today(watch, nights, queries)
     means = {}

@@ -297,6 +297,8 @@ def days_of(watch: Watch, at: datetime) -> float:
 def _why_not(compared: Compared) -> str:
     """Why these queries cannot be tested; "" if they can."""
     readings, keys = compared.tested if compared.counted.any() else ([], [])
+    if compared.sampled is not None and compared.sampled.left_out:
+        return "no query of the head, or of another stratum of the log, counts for both"
     if compared.sampled is not None and len(keys) < FEWEST_OF_LOG:
         return f"fewer than {FEWEST_OF_LOG} queries that were drawn from the log count for both"
     if len(keys) < FEWEST:

@@ -16,11 +16,12 @@ class Sample(models.Model):
 
     *Draw more* makes a new sample with all queries of the `former` one: the last number of a collection counts.
 
-    A mean over the searches of the log takes from here the totals, and from each row of `drawn` its count, its
-    chance and its stratum. Within one stratum, the `certain` queries (chance 1) stand for themselves. The others
-    of that stratum stand together for `searches - certain_searches` of its entry in `strata`; by the methods
-    PROPORTIONAL and STRATA their chance is proportional to their count, so each of them stands for as many
-    searches as another. By EVEN the chances are equal, so each stands for count / chance.
+    A mean over the searches of the log takes from each row of `drawn` its count, its chance and its stratum. The
+    `certain` queries (chance 1) stand for themselves. The others of a stratum stand together for
+    `searches - certain_searches` of its entry in `strata`; by the methods PROPORTIONAL and STRATA their chance is
+    proportional to their count, so each of them stands for as many searches as another. By EVEN the chances are
+    equal, so each stands for count / chance. For queries that are left out, the others of their stratum stand, and
+    for certain ones the other certain ones.
     """
 
     class Method(models.TextChoices):

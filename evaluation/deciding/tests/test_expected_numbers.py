@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from evaluation.deciding.drawing import draw_next
 from evaluation.deciding.report import expected_of
+from evaluation.deciding.state import State
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked, evaluate
 from ratings.management.commands._collection_command import Refused
@@ -170,7 +171,8 @@ def test_rounds_of_which_nothing_is_judged_are_not_called_missing():
 def test_of_a_judged_pool_the_expected_mean_is_that_over_the_searches_of_a_log():
     collection = make_field()
     keys = collection.queries.values_list("key", flat=True)
-    make_sample(collection, [(key, 900, 1.0) if place < 3 else (key, 10, 0.1) for place, key in enumerate(keys)])
+    drawn = [(key, 900, 1.0) if place < 3 else (key, 10, 0.1) for place, key in enumerate(keys)]
+    make_sample(collection, [*drawn, ("", 10, 0.1)])
     collection.touch()
     asked = Asked(parse_measure("nDCG@2"))
     told, evaluation = expected_of(collection, asked), evaluate(collection, asked)
@@ -178,3 +180,6 @@ def test_of_a_judged_pool_the_expected_mean_is_that_over_the_searches_of_a_log()
     for row in told.means:
         assert row.mean == row.plain == evaluation.standing(row.system).mean
     assert told.options.startswith(f"{asked.fingerprint} est=log est=")
+    # Three queries of the head, with 2,700 searches; the others stand for the one that is left out, too.
+    weight = State.of(collection, asked).pool.weight
+    assert weight.sum() == pytest.approx(2_700 + 100 * (len(keys) - 3) + 100)

@@ -117,13 +117,14 @@ def test_a_mean_over_a_log_is_computed_again_from_the_chances_in_the_files(tmp_p
     collection = sample.load()
     keys = collection.queries.values_list("key", flat=True)
     drawn = [(key, 90 - n, 1.0) if n < 4 else (key, 40 - n, (40 - n) / 100) for n, key in enumerate(keys)]
-    make_sample(collection, drawn)
+    make_sample(collection, [*drawn, ("", 70, 1.0), ("", 20, 0.2)])
     collection.touch()
     living = evaluate(collection, Asked.of(collection))
     found, _ = freeze(collection)
     again = frozen.evaluation_of(found)
     assert again.standing("hybrid") == replace(living.standing("hybrid"), pk=None)
     assert again.label == living.label and "est=log" in latex.table(found, again)
+    assert again.standing("hybrid").traffic < 0.95 and again.sampled.left_out == living.sampled.left_out
     assert (
         "weighted to all searches of the log from which 12 of the queries were drawn"
         in made(found).read("methods.txt").decode()

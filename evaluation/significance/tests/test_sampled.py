@@ -85,6 +85,44 @@ def test_a_query_without_a_value_is_left_out_of_its_stratum_and_lowers_the_share
     assert found.share == pytest.approx(90 / 120)
 
 
+def test_what_is_left_out_counts_in_its_stratum_and_the_others_stand_for_it():
+    """By hand: a head of 50 + 10 left out, a tail of 20 + 20 + 20 left out: .5 · 1 + .5 · mean(0, .5) = .625."""
+    sampled = Sampled(np.array([CERTAIN, 0, 0]), np.array([50.0, 20, 20]), {CERTAIN: 10.0, 0: 20.0})
+    found = estimate(np.array([1, 0, 0.5]), sampled)
+    assert (found.mean, found.share) == (pytest.approx(0.625), pytest.approx(90 / 120))
+    assert found.high - found.mean == pytest.approx(12.7062 * 0.5 * 0.25, abs=1e-5)  # t, weight, standard error
+    every = Sampled(np.array([CERTAIN, CERTAIN, 0, 0, 0]), np.array([50.0, 10, 20, 20, 20]))
+    assert every.without(np.array([False, True, False, False, True])).left_out == sampled.left_out
+    low, high = np.array([0.0, 0.2, 0.4]), np.array([1.0, 0.3, 0.9])
+    certain = np.ones(3, bool)
+    assert bounds_of_estimate(low, high, certain, certain, sampled) == pytest.approx((0.15, 0.8), abs=1e-14)
+
+
+def test_where_all_of_a_stratum_is_left_out_nothing_has_an_interval():
+    values = np.column_stack([SCORE, SECOND])
+    sampled = Sampled(STRATUM, SEARCHES, {7: 1000.0})
+    found = estimate(SCORE, sampled)
+    assert found.mean == pytest.approx(0.6543032786885246) and found.share == pytest.approx(1220 / 2220)
+    assert np.isnan(found.low)
+    assert np.isnan(bounds_of_estimate(SCORE, SCORE, SCORE > 0, SCORE > 0, sampled)).all()
+    (pair,) = compare(values, [(0, 1)], sampled=sampled).pairs
+    assert pair.low is None and "stratum" in pair.why["low"]
+    outcome = limits(SECOND - SCORE, 0.02, 0.05, sampled)
+    assert (outcome.verdict, outcome.low, outcome.needed) == (UNDECIDED, None, None)
+    no_head = estimate(np.where(STRATUM == CERTAIN, NAN, SCORE), Sampled(STRATUM, SEARCHES))
+    assert no_head.mean == pytest.approx(0.4660714285714286) and np.isnan(no_head.low)
+
+
+def test_rounding_puts_no_mean_outside_of_its_interval_or_past_all_values():
+    rng = np.random.default_rng(9)
+    for n in range(2, 200):
+        sampled = Sampled(np.where(np.arange(n) < n // 2, CERTAIN, 0), rng.uniform(1, 1e6, n))
+        for values in (np.ones(n), np.full(n, 0.1), 1 - 1e-16 * rng.integers(0, 3, n)):
+            found = estimate(values, sampled)
+            assert values.min() <= found.mean <= values.max()
+            assert not found.low > found.mean and not found.mean > found.high
+
+
 def test_queries_outside_of_the_sample_count_in_nothing():
     inside = estimate(SCORE, Sampled(STRATUM, SEARCHES))
     outside = estimate(np.append(SCORE, 0.0), Sampled(np.append(STRATUM, OUTSIDE), np.append(SEARCHES, 0.0)))
