@@ -13,10 +13,9 @@ from ..measures.gains import gain
 from ..page.documents import known
 from ..record import InUse, Record, cache, machines
 from ..record.drawn import rounds_so_far
-from ..scores import Asked, sampled_of
+from ..scores import Asked, mean_of, sampled_of
 from ..scores.asked import PROFILE
 from ..scores.expected import Expected, Mean, TooLarge
-from ..significance.sampled import estimate as sampled_estimate
 from .state import State
 
 NO_ROUNDS = "no round was drawn, so that nobody knows by what chance a document was judged"
@@ -153,6 +152,6 @@ def plain_means(
     for rankings in data.rankings.values():
         scores = kernel.evaluate([measure], judgments, rankings, options)
         values = np.where(scores.counted(measure), scores.values[measure], np.nan)
-        means.append(scores.mean(measure) if sampled is None else sampled_estimate(values, sampled).mean)
+        means.append(mean_of(values, sampled))
         counts.append(scores.counted(measure).sum())
     return np.array(means, np.float64), np.array(counts, np.int64)

@@ -7,6 +7,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..measures import Measure
+from ..significance.sampled import Sampled
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -30,6 +31,11 @@ def named(names: Sequence[str], most: int = 3) -> SafeString:
 def joined(between: str, parts: Iterable[str]) -> SafeString:
     """The parts as HTML with `between` between them; those that are no HTML are escaped."""
     return format_html_join(between, "{}", ((part,) for part in parts))
+
+
+def about_interval(sampled: Sampled | None) -> str:
+    """What the 95 % interval of a mean is about. sampled: as in `Evaluation`."""
+    return "for the draw of the queries" if sampled else "over queries"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from .. import charts
 from ..measures import Measure
 from ..page.charts import Chart
 from ..page.numbers import decimals, queries_behind
+from ..page.words import about_interval
 from ..scores import Evaluation, Standing
 from ..scores.expected import Expected
 
@@ -30,7 +31,8 @@ def means_caption(evaluation: Evaluation) -> str:
     if expected := evaluation.expecting.interval:
         intervals = "90 % interval for missing judgments"
         return f"Dots are expected means, lines their {intervals}.\n{expected.measure} {expected.options}"
-    caption = f"Dots are means, lines their 95 % interval over queries, n = {queries_behind(evaluation.standings)}"
+    about = about_interval(evaluation.sampled)
+    caption = f"Dots are means, lines their 95 % interval {about}, n = {queries_behind(evaluation.standings)}"
     if evaluation.is_bounded:
         caption += "; thin lines span what the means can still become"
     if evaluation.neutral_mean is not None:

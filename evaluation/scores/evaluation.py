@@ -195,7 +195,7 @@ class Evaluation:
             queries=queries,
             undefined=sum(reasons.values()),
             reasons={reason: count for reason, count in reasons.items() if count},
-            judged=known(kernel.mean(seen, counted & ~np.isnan(seen))),
+            judged=known(mean_of(np.where(counted, seen, np.nan), self.sampled)),
             lowest=known(lowest),
             highest=known(highest),
             plain=known(kernel.mean(values, counted)) if self.sampled else None,
@@ -277,8 +277,7 @@ class Evaluation:
         """The mean score of an empty list, where negative judgments lift it above 0."""
         if self.asked.measure.name != "nDCG" or self.judged_by is None or not self.negative:
             return None
-        defined = self.neutral[~np.isnan(self.neutral)]
-        mean = float(defined.mean()) if defined.size else 0.0
+        mean = mean_of(self.neutral, self.sampled)
         return mean if mean > 0 else None
 
     def below(self, systems: Sequence[str]) -> np.ndarray:
@@ -327,6 +326,11 @@ def sampled_of(data: Record) -> Sampled | None:
         for name in ("count", "chance", "stratum")
     }
     return Sampled.of(**drawn).without(np.arange(len(queries) + len(left_out)) >= len(queries))
+
+
+def mean_of(values: np.ndarray, sampled: Sampled | None) -> float:
+    """The mean of the values, float64[queries] with nan for none: over queries, or over all searches of a log."""
+    return kernel.mean(values, ~np.isnan(values)) if sampled is None else estimate(values, sampled).mean
 
 
 def known(value: float) -> float | None:

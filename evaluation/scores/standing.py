@@ -38,7 +38,7 @@ class Standing:
     queries: int  # how many count in the mean
     undefined: int  # how many do not
     reasons: Mapping[str, int]  # why they do not: the number of queries by reason
-    judged: float | None  # the mean Judged@cutoff of the queries that count
+    judged: float | None  # the mean Judged@cutoff of the queries that count, over searches where `mean` is
     lowest: float | None = None  # the bounds of the mean, where they were asked for
     highest: float | None = None
     plain: float | None = None  # the mean over queries, where `mean` is over all searches of a log
@@ -61,6 +61,13 @@ class Standing:
     def why(self) -> str:
         """The reasons as text: "2 nothing to find, 1 not judged"."""
         return why(self.reasons)
+
+    @property
+    def why_no_interval(self) -> str:
+        """The reason where there is none: of a log, no interval is known without a value in each stratum."""
+        if self.traffic is None:
+            return "fewer than two queries"
+        return "fewer than two drawn queries, or none of a stratum, have a value"
 
     @property
     def numbers(self) -> dict:

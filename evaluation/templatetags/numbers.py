@@ -20,6 +20,7 @@ for name in ("decimals", "number", "exact", "signed", "chance", "likely", "share
 for name in ("span", "bounds", "resampled", "score", "scored"):
     register.simple_tag(getattr(numbers, name))
 register.filter("named", words.named)
+register.filter("about_interval", words.about_interval)
 register.simple_tag(words.counted)
 
 

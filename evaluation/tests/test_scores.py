@@ -283,6 +283,10 @@ def test_where_queries_were_drawn_from_a_log_the_mean_is_that_over_its_searches(
     assert row["mean"] == pytest.approx((30 * KEYWORD_Q1 + 10 * KEYWORD_Q2) / 40)
     assert (row["plain"], row["traffic"]) == (pytest.approx((KEYWORD_Q1 + KEYWORD_Q2) / 2), 1)
     assert np.isnan(row["low"])  # one query was drawn
+    evaluation = scores.evaluate(collection, asked_for("nDCG@10"), judgments=True)
+    seen, empty = evaluation.judged("keyword"), evaluation.neutral
+    assert row["judged"] == pytest.approx((30 * seen[0] + 10 * seen[1]) / 40) != seen.mean()
+    assert evaluation.neutral_mean == pytest.approx((30 * empty[0] + 10 * empty[1]) / 40) != empty.mean()
     assert evaluation.fingerprint_of("nDCG@10").endswith(" est=log")
     assert {"plain", "traffic"} <= set(evaluation.shown)
 

@@ -29,7 +29,7 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
         "judged", drawn.judged(rows), f"Share of judged results, {len(rows)} nights; {share} in the last."
     )
     by_id = {
-        "nights": titled(means, watch, f"mean {measure} by night", "95 % interval over queries", rows),
+        "nights": titled(means, watch, f"mean {measure} by night", "95 % interval", rows),
         "judged": titled(judged, watch, "share of judged results by night", "Above the cutoff", rows),
     }
     for kind in Baseline.Kind.values:

@@ -14,8 +14,7 @@ from ..models import Night, Verdict, Watch
 from ..page.address import told_to_reader
 from ..page.documents import Table
 from ..record import cache, queries_of
-from ..scores import read, sampled_of
-from ..significance.sampled import estimate
+from ..scores import mean_of, read, sampled_of
 from .scoring import Means, asked_of, documents_of, rankings_of
 from .verdicts import Numbers
 
@@ -144,7 +143,7 @@ def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     for night in nights:
         ranking_of = dict(zip(night.queries.tolist(), night.rankings.tolist(), strict=True))
         values = np.array([value_of.get((pk, ranking_of.get(pk, 0)), np.nan) for pk in queries.tolist()])
-        mean = estimate(values, sampled).mean if sampled else kernel.mean(values, ~np.isnan(values))
+        mean = mean_of(values, sampled)
         means[night.pk] = None if np.isnan(mean) else float(mean)
     return means
 

@@ -10,7 +10,7 @@ from ...measures import Measure
 from ...page import documents
 from ...page.charts import Chart
 from ...page.numbers import counts
-from ...page.words import degree
+from ...page.words import about_interval, degree
 from ...results.charts import curves_chart, means_chart
 from ...scores import SUMS, Evaluation
 
@@ -51,10 +51,12 @@ def _means(evaluation: Evaluation) -> Figure | None:
     if not evaluation.means:
         return None
     queries = counts(evaluation.standing(name).queries for name in evaluation.means)
+    over = " over all searches of the log" if evaluation.sampled else ""
     return Figure(
         title=f"Mean {measure} by system",
-        sentence=f"Dots are means of {measure}, lines their 95 % intervals over queries; the dotted one "
-        f"stands at the {degree(measure).most}; {evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
+        sentence=f"Dots are means of {measure}{over}, lines their 95 % intervals "
+        f"{about_interval(evaluation.sampled)}; the dotted one stands at the {degree(measure).most}; "
+        f"{evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
         chart=means_chart(evaluation),
     )
 

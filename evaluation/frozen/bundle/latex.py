@@ -1,11 +1,14 @@
 """The means as a LaTeX table that needs no package."""
 
 import re
+from collections.abc import Sequence
 
 from ...models import FrozenEvaluation
 from ...scores import Evaluation, Standing
 from .. import about
 
+# The heads of columns that not every evaluation has, by the name of their number in a standing.
+MORE = {"plain": "of the queries", "traffic": "searches", "weighted": "by weight"}
 ESCAPED = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -37,12 +40,19 @@ def escaped(text: str) -> str:
 def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
     measure = evaluation.measures[0]
-    weighted = evaluation.is_weighted
-    columns = ["System", escaped(str(measure)), r"95\,\% interval"]
-    columns += ["by weight", "$n$", "Judged"] if weighted else ["$n$", "Judged"]
-    rows = [_row(standing, weighted) for standing in evaluation.standings]
+    more = [name for name in MORE if name in evaluation.shown]
+    columns = [
+        "System",
+        escaped(str(measure)),
+        r"95\,\% interval",
+        *(MORE[name] for name in more),
+        "$n$",
+        "Judged",
+    ]
+    rows = [_row(standing, more) for standing in evaluation.standings]
+    over = " over all searches of the log" if evaluation.sampled else ""
     caption = (
-        f"Mean {measure} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
+        f"Mean {measure}{over} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
         f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
         f"{about(frozen).software}, frozen evaluation {frozen.short}."
     )
@@ -63,12 +73,15 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(standing: Standing, weighted: bool) -> str:
+def _row(standing: Standing, more: Sequence[str]) -> str:
     interval = "--" if standing.low is None else f"{_decimals(standing.low)} to {_decimals(standing.high)}"
-    share = "--" if standing.judged is None else rf"{100 * standing.judged:.1f}\,\%"
     cells = [escaped(standing.system), _decimals(standing.mean), interval]
-    cells += [_decimals(standing.weighted)] if weighted else []
-    return " & ".join([*cells, str(standing.queries), share]) + r" \\"
+    cells += [(_share if name == "traffic" else _decimals)(value) for name, value in standing.row(more).items()]
+    return " & ".join([*cells, str(standing.queries), _share(standing.judged)]) + r" \\"
+
+
+def _share(value: float | None) -> str:
+    return "--" if value is None else rf"{100 * value:.1f}\,\%"
 
 
 def _decimals(value: float | None) -> str:

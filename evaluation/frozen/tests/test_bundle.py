@@ -123,7 +123,11 @@ def test_a_mean_over_a_log_is_computed_again_from_the_chances_in_the_files(tmp_p
     found, _ = freeze(collection)
     again = frozen.evaluation_of(found)
     assert again.standing("hybrid") == replace(living.standing("hybrid"), pk=None)
-    assert again.label == living.label and "est=log" in latex.table(found, again)
+    assert again.label == living.label
+    table, row = latex.table(found, again), again.standing("hybrid")
+    assert r"& of the queries & searches & $n$" in table and "est=log" in table
+    assert rf"& {row.plain:.4f} & {100 * row.traffic:.1f}\,\% & {row.queries} &" in table
+    assert "over queries" not in made(found).read("README.md").decode()
     assert again.standing("hybrid").traffic < 0.95 and again.sampled.left_out == living.sampled.left_out
     assert (
         "weighted to all searches of the log from which 12 of the queries were drawn"

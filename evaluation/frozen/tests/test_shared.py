@@ -5,12 +5,14 @@ import re
 import pytest
 from django.test import Client
 
+from evaluation.frozen.stored import standings_of
 from evaluation.frozen.tests.test_frozen import freeze
 from evaluation.models import FrozenLink
 from evaluation.tests.hills import analyst, make_field, make_hills, spec_of, text_of
 from ratings.models import AuditEvent
 from ratings.people import throttle
 from ratings.people.audit import Act
+from ratings.tests.cast import make_sample
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +36,19 @@ def test_who_has_the_link_reads_the_verdict_without_an_account(client):
     assert response["X-Robots-Tag"] == "noindex" and response["Referrer-Policy"] == "strict-origin"
     assert Client().get(address, {"chart": "means"})["Content-Type"] == "image/svg+xml"
     assert Client().post(address).status_code == 405
+
+
+def test_of_a_log_the_frozen_and_the_shared_page_say_what_the_mean_and_its_interval_are_about(client):
+    collection = make_hills()
+    make_sample(collection, [("q1", 30, 1.0), ("q2", 1, 0.1)])
+    collection.touch()
+    found, address = shared(analyst(client, collection), collection)
+    (best, *_) = standings_of(found).values()
+    told = "Mean nDCG@10 over all searches of the log with its 95 % interval for the draw of the queries, n = 2"
+    for response in (Client().get(address), client.get(f"/collections/hills/frozen/{found.short}/")):
+        page = text_of(response)
+        assert told in page and "over queries" not in page
+        assert f"{best.mean:.4f} of the queries {best.plain:.4f}" in page and "2 100 %" in page
 
 
 def test_it_names_no_person_and_no_query(client):

@@ -64,6 +64,7 @@ def content(stored: FrozenEvaluation) -> dict:
     return {
         "about": frozen.about(stored),
         "measure": str(measure),
+        "sampled": evaluation.sampled,
         "degree": words.degree(measure),
         "lead": leading(evaluation, len(standings)),
         "standings": standings[:MOST_SYSTEMS],
