@@ -13,7 +13,7 @@ from .. import record
 from ..measures import Rankings
 from ..page.documents import known
 from ..results.csv_and_json import made_by
-from ..scores import Asked, Evaluation, evaluate, expected_by_query, of_rankings
+from ..scores import Asked, Evaluation, beside_mean, evaluate, expected_by_query, of_rankings
 from ..significance import common_queries, paired
 from ..significance.gate import UNDECIDED, Limits, agreed, limits, overall
 
@@ -39,6 +39,7 @@ class AgainstAnchor:
     plain: Limits  # unjudged documents as the options say
     expected: Limits | None  # unjudged documents at their expected gain; None where that is not defined
     why_none: str  # why `expected` is None; "" where it is not
+    beside: dict[str, float | None]  # by `scores.beside_mean`: what stands beside `plain` in a log
     worst: list[dict]  # the queries that lose most: query, text, release, anchor, difference, path
 
     @property
@@ -150,10 +151,15 @@ def against_anchor(
         expected_values = np.column_stack([expected[name] for name in pair])
         counted_in_both = counted & common_queries(expected_values)
         expected_limits = _limits(evaluation, expected_values, counted_in_both, margin, alpha)
-    difference = np.full(len(values), np.nan)  # of the release from its anchor
-    difference[counted] = paired.differences(values[counted], first=1, second=0)
-    losses = worst(collection, evaluation, pair, difference)
-    return AgainstAnchor(anchor, plain_limits, expected_limits, why_none=why_none, worst=losses)
+    difference = paired.difference_on(counted, values)
+    return AgainstAnchor(
+        anchor,
+        plain_limits,
+        expected_limits,
+        why_none=why_none,
+        beside=beside_mean(difference, evaluation.sampled),
+        worst=worst(collection, evaluation, pair, difference),
+    )
 
 
 def _limits(
@@ -206,6 +212,7 @@ def document(gate: Gate) -> dict:
                 "verdict": against.verdict,
                 "decided_by_judgments": against.is_open_by_judgments,
                 "plain": vars(against.plain),
+                "log": against.beside or None,
                 "expected": vars(against.expected) if against.expected else None,
                 "without_expected": against.why_none,
                 "worst": against.worst,

@@ -6,13 +6,14 @@ from xml.etree import ElementTree
 from ratings.words import counted
 
 from ..page.documents import as_text
-from ..page.numbers import decimals
+from ..page.numbers import decimals, percent
 from ..significance import FEWEST
 from ..significance.gate import NOT_WORSE, UNDECIDED, WORSE, Limits
 from .gate import AgainstAnchor, Gate, document
 
 MARKS = {WORSE: "❌", NOT_WORSE: "✅", UNDECIDED: "❓"}
 PLAIN, EXPECTED = "unjudged as the options say", "unjudged at their expected gain"
+ALIKE = "all queries with the same weight"
 
 
 def as_json(gate: Gate, site: str) -> str:
@@ -74,9 +75,15 @@ def as_junit(gate: Gate, site: str) -> str:
 
 
 def readings(against: AgainstAnchor) -> Iterable[tuple[str, str]]:
-    """(how unjudged documents are read, the difference with its limits) of both readings."""
+    """(how unjudged documents are read, the difference with its limits) of both readings.
+
+    Where the queries were drawn from a log, what stands beside the first one comes last.
+    """
     yield PLAIN, in_words(against.plain)
     yield EXPECTED, in_words(against.expected) if against.expected else f"not known, because {against.why_none}"
+    plain, traffic = (against.beside.get(name) for name in ("plain", "traffic"))
+    if traffic is not None:
+        yield ALIKE, f"{signed(plain)}; the queries have {percent(traffic)} of the searches"
 
 
 def in_words(limits: Limits) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..page import documents
 from ..results.comparison import Compared
+from ..scores import beside_mean
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, Comparison, compare, holm
 
 TAG, LENGTH = "tag", "length"  # the kinds
@@ -52,6 +53,7 @@ class OnSegment:
     queries: int  # where both systems have a value
     undefined: int  # where one has none
     comparison: Comparison
+    beside: dict[str, float | None]  # where the queries were drawn from a log: see `scores.beside_mean`
 
     @property
     def few(self) -> bool:
@@ -111,13 +113,15 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
     A segment with fewer than FEWEST queries has no p and does not count in the correction.
     """
     values = np.column_stack([result.values(name) for name in result.pairs[0]])  # [common queries, 2]
+    difference = result.difference(*result.pairs[0])
     draws, seed = result.tests.draws, result.tests.seed
-    tests = []
+    tests, beside = [], []
     for segment in segments:
         members = segment.members[result.common]
         # Queries of the segment without a value are represented by those of the segment, and by no others.
         of_segment = result.evaluation.sampled and result.evaluation.sampled.within(segment.members)
         sampled = of_segment and of_segment.answered(result.common[segment.members])
+        beside.append(beside_mean(difference[segment.members], of_segment))
         # The one pair of columns: baseline and system.
         tests.append(compare(values[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
     # Each `compare` has one pair, so its p_holm is not adjusted yet.
@@ -128,8 +132,9 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
             queries=int((segment.members & result.common).sum()),
             undefined=int((segment.members & ~result.common).sum()),
             comparison=_adjusted(test, p),
+            beside=numbers,
         )
-        for segment, test, p in zip(segments, tests, adjusted.tolist(), strict=True)
+        for segment, test, p, numbers in zip(segments, tests, adjusted.tolist(), beside, strict=True)
     ]
 
 
@@ -156,6 +161,7 @@ def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
             "segment": on_segment.segment.name,
             "queries": on_segment.queries,
             "undefined": on_segment.undefined,
+            **on_segment.beside,
             **{name: getattr(on_segment.comparison, name) for name in FIELDS},
             "why": {name: on_segment.comparison.why[name] for name in FIELDS if name in on_segment.comparison.why},
         }
@@ -171,6 +177,7 @@ def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table
         "profile": result.evaluation.asked.profile,
         "options": result.evaluation.fingerprint_of(result.measure),
     }
-    header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined", *FIELDS, "why", *made_by]
+    header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined"]
+    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]
     with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
     return documents.table_of(header, (row | made_by for row in with_words))

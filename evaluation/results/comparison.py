@@ -11,7 +11,7 @@ import numpy as np
 from ..measures import COUNTED, REASONS, Measure
 from ..measures.refusal import refuse_unknown
 from ..page import documents
-from ..scores import Evaluation
+from ..scores import Evaluation, beside_mean
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
 from ..significance.draws import DRAWS_ON_PAGES, SEED, TEST_DRAWS
 from ..significance.sampled import Sampled, mean_of_searches
@@ -79,6 +79,10 @@ class Compared:
             return documents.known(mean_of_searches(values[:, np.newaxis], self.sampled)[0])
         return float(values.mean()) if values.size else None
 
+    def difference(self, baseline: str, system: str) -> np.ndarray:
+        """The value of the system minus that of the baseline, float64[queries]; nan where a query is left out."""
+        return paired.difference_on(self.common, self.evaluation.values([system, baseline], self.measure))
+
     @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
         """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
@@ -111,6 +115,7 @@ class Compared:
                 "system": system,
                 "queries": self.tests.queries,
                 **({"drawn": self.tests.drawn} if self.sampled else {}),
+                **beside_mean(self.difference(baseline, system), self.evaluation.sampled),
                 "dropped": len(self.dropped),
                 "baseline_mean": self.mean(baseline),
                 "system_mean": self.mean(system),

@@ -198,8 +198,7 @@ class Evaluation:
             judged=known(mean_of(np.where(counted, seen, np.nan), self.sampled)),
             lowest=known(lowest),
             highest=known(highest),
-            plain=known(kernel.mean(values, counted)) if self.sampled else None,
-            traffic=known(estimated.share) if self.sampled else None,
+            **beside_mean(np.where(counted, values, np.nan), self.sampled),
             weighted=known(weighted.mean),
             weighted_low=known(weighted.low),
             weighted_high=known(weighted.high),
@@ -331,6 +330,17 @@ def sampled_of(data: Record) -> Sampled | None:
 def mean_of(values: np.ndarray, sampled: Sampled | None) -> float:
     """The mean of the values, float64[queries] with nan for none: over queries, or over all searches of a log."""
     return kernel.mean(values, ~np.isnan(values)) if sampled is None else estimate(values, sampled).mean
+
+
+def beside_mean(values: np.ndarray, sampled: Sampled | None) -> dict[str, float | None]:
+    """What stands beside a mean over all searches of a log; {} without a log. values: float64[queries], or nan.
+
+    plain: the mean over queries; traffic: the share of the searches whose queries have a value.
+    """
+    if sampled is None:
+        return {}
+    has_value = ~np.isnan(values)
+    return {"plain": known(kernel.mean(values, has_value)), "traffic": known(sampled.share(has_value))}
 
 
 def known(value: float) -> float | None:

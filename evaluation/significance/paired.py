@@ -24,6 +24,13 @@ def differences(values: np.ndarray, first: np.ndarray | int, second: np.ndarray 
     return difference
 
 
+def difference_on(counted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The first column of float64[queries, 2] minus the second; nan for a query not in `counted`."""
+    difference = np.full(len(values), np.nan)
+    difference[counted] = differences(values[counted], first=1, second=0)
+    return difference
+
+
 def mean(difference: np.ndarray) -> np.ndarray:
     """The mean of each column; 0 where it is only a rounding error."""
     if not len(difference):

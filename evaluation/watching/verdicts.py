@@ -102,8 +102,8 @@ class Compared:
         # Where nothing can be found in the second reading, both lists gain nothing by it: the plain values stay.
         finds_nothing = np.isnan(second).any(axis=1)[:, np.newaxis]
         return cls(
-            plain=_difference(values, counted),
-            second=_difference(np.where(finds_nothing, values, second), counted),
+            plain=paired.difference_on(counted, values),
+            second=paired.difference_on(counted, np.where(finds_nothing, values, second)),
             why_not_expected=without,
             counted=counted,
             unjudged=len(holes.deciding(moved)),
@@ -131,12 +131,6 @@ class Compared:
     def limits(self, margin: float) -> list[Limits]:
         """The verdict of the night alone, in each reading."""
         return [limits(each, margin, LEVEL, self.sampled) for each in self.readings]
-
-
-def _difference(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    difference = np.full(len(values), np.nan)
-    difference[counted] = paired.differences(values[counted], 1, 0)
-    return difference
 
 
 def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, again: Scored | None) -> Verdict:

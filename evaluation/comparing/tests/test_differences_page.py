@@ -10,6 +10,7 @@ from django.core.management import call_command
 from evaluation.comparing.views import differences
 from evaluation.significance.draws import DRAWS_ON_PAGES
 from evaluation.tests.hills import QUERIES, analyst, make_field, make_hills, rows_in, spec_of, text_of
+from ratings.tests.cast import make_sample
 
 pytestmark = pytest.mark.django_db
 URL = "/collections/hills/differences/"
@@ -36,6 +37,22 @@ def test_it_says_on_how_many_queries_which_is_better_and_by_how_much(client):
     assert "The mean difference is +0.08 , 95 % interval" in page  # 5 × 0.2033 / 12 = 0.0847
     assert "nDCG@10 lin log2 ideal=judged unj=0 neg=minmax" in page and "n = 12" in page
     assert "near better on 5 equal on 7 worse on 0" in page
+
+
+def test_of_a_log_every_page_has_the_plain_mean_and_the_share_of_the_searches(client):
+    """q6, on which near gains, has 100 searches for certain; the others and one held back stand for 10 each."""
+    collection = make_field()
+    keys = [key for key in collection.queries.values_list("key", flat=True) if key != "q6"]
+    make_sample(collection, [("q6", 100, 1.0), *((key, 1, 0.1) for key in keys), ("", 1, 0.1)])
+    analyst(client, tagged(collection, q6=["sale"], q7=["sale"]))
+    page = text_of(client.get(URL, PAIR))
+    assert "of the queries +0.0847" in page  # 5 × 0.2033 / 12
+    assert "12, with 95.5 % of the searches of the log" in page  # 210 of 220
+    assert "sale tag 2 100 % 0 +0.2033 of the queries +0.2033" in page
+    compared = text_of(client.get("/collections/hills/compare/", {"baseline": "fair"}))
+    assert "12 95.5 %" in compared and "of the queries +0.0847" in compared
+    near = text_of(client.get(f"/collections/hills/systems/{collection.systems.get(name='near').pk}/"))
+    assert "12 95.5 %" in near and "of the queries" in near
 
 
 def test_turned_around_or_without_names_it_has_the_opposite_or_the_best_two(client):

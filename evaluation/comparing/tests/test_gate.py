@@ -98,7 +98,17 @@ def test_over_a_log_the_head_decides(shop):
     shop.touch()
     found = gate_of(shop, Asked.of(shop), "tail", ["base"])
     assert found.verdict == WORSE
-    assert document(found)["fingerprint"].endswith("est=log")
+    written = document(found)
+    assert written["fingerprint"].endswith("est=log")
+    assert written["anchors"][0]["log"]["plain"] > 0.02 and written["anchors"][0]["log"]["traffic"] == 1
+    alike = "all queries with the same weight: +"
+    assert all(
+        alike in run("tail", "--against", "base", "--format", name)[1] for name in ("table", "markdown", "junit")
+    )
+    out = io.StringIO()
+    call_command("compare", "shop", "base", "tail", "--measure", "nDCG@10", stdout=out)
+    assert "19 of them drawn from a log, with 100% of its searches" in out.getvalue()
+    assert "of the queries" in out.getvalue()
 
 
 def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided(shop):

@@ -1,5 +1,7 @@
 """Segments of queries, and what two systems differ by on them: worked by hand, and held against SciPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from evaluation import scores
 from evaluation.comparing import segments
 from evaluation.comparing.segments import LENGTH, TAG
 from evaluation.measures import Judgments, Rankings, parse_measure
+from evaluation.record.cache import Columns
 from evaluation.results.comparison import compared
 
 
@@ -100,6 +103,25 @@ def test_a_segment_has_the_mean_interval_and_tally_of_its_queries_alone():
     assert first.comparison.p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
     assert (second.queries, second.undefined, second.significant) == (11, 1, False)
     assert second.comparison.difference == 0.0
+
+
+def test_of_a_log_a_segment_has_its_part_of_the_searches_with_the_plain_mean_beside_it():
+    """q0 has 100 searches for certain; the 23 others stand for 10 each, as do two that an admin left out."""
+    found = pair([True, False, True, False, *[True] * 8, *[False] * 12], undefined={11})
+    table, left_out = found.evaluation.table, [{"count": 1, "chance": 0.1, "stratum": ""}] * 2
+    queries = table.record.queries.assign(count=[100] + [1] * 23, chance=[1.0] + [0.1] * 23, stratum="")
+    of_log = Columns(replace(table.record, queries=queries, left_out_queries=left_out), table.of)
+    found = compared(replace(found.evaluation, table=of_log), "a", ["b"], draws=200)[0]
+    (row,) = found.rows()
+    tail = LOSS * 8 / 22  # q11 has nothing to find; it and those left out have 30 of 250 searches in the tail
+    assert row["difference"] == pytest.approx((100 * LOSS + 250 * tail) / 350)
+    assert (row["plain"], row["traffic"]) == pytest.approx((LOSS * 9 / 23, 320 / 350))
+    (row,) = segments.rows(found, segments.compared(found, [part(TAG, "x", range(12), 24)]))
+    # What is left out has no tag: of 210 searches, only the 10 of q11 have no value.
+    assert row["difference"] == pytest.approx((100 * LOSS + 110 * LOSS * 8 / 10) / 210)
+    assert (row["plain"], row["traffic"]) == pytest.approx((LOSS * 9 / 11, 200 / 210))
+    header, rows = segments.table(found, segments.compared(found, [part(TAG, "x", range(12), 24)]))
+    assert dict(zip(header, next(iter(rows)), strict=True))["traffic"] == row["traffic"]
 
 
 def test_verdicts_allow_for_all_segments_that_are_tested():

@@ -114,6 +114,7 @@ def signed(name: str, form: str) -> Callable[[dict], str]:
 # The columns of the table, by name in a row: the title, and the column.
 COLUMNS: dict[str, tuple[str, Column]] = {
     "difference": ("difference", signed("difference", ".4f")),
+    "plain": ("of the queries", signed("plain", ".4f")),
     "low": ("95 % interval", ("low", "high")),
     "lowest": ("can become", ("lowest", "highest")),
     "expected": ("expected", signed("expected", ".4f")),
@@ -135,7 +136,10 @@ def notes(result: Compared) -> list[str]:
     """The lines below the table on one measure: queries, tests, correction, and reasons for missing numbers."""
     tests = result.tests
     left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
-    drawn = f", {tests.drawn:,} of them drawn from a log" if result.sampled else ""
+    drawn = ""
+    if result.sampled:
+        share = chance_of(result.rows()[0]["traffic"])
+        drawn = f", {tests.drawn:,} of them drawn from a log, with {share} of its searches"
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
     signs = f"all {2**tests.drawn:,} signs" if tests.exact else draws
     corrections = {
