@@ -63,7 +63,7 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     machines, triage = state.predicted_with, state.triaged_by
     est = MODEL if estimated.covariance is None else DESIGN
     est += (MACHINE if machines else "") + (TRIAGE if triage else "")
-    of_log = " est=log" if sampled_of(state.record) else ""
+    of_log = " est=log" if sampled_of(state.record.queries, state.record.left_out_queries) else ""
     undefined = np.full(len(state.systems), np.nan)
     low, high = estimated.interval() or (undefined, undefined)
     wrong, best = None, undefined
@@ -148,7 +148,7 @@ def plain_means(
     """
     means = []
     counts = []
-    sampled = sampled_of(data)
+    sampled = sampled_of(data.queries, data.left_out_queries)
     for rankings in data.rankings.values():
         scores = kernel.evaluate([measure], judgments, rankings, options)
         values = np.where(scores.counted(measure), scores.values[measure], np.nan)

@@ -92,7 +92,7 @@ class State:
 
         key: int64[rows], the pair_key of each row; graded: the grades of machines.
         """
-        sampled = scores.sampled_of(data)
+        sampled = scores.sampled_of(data.queries, data.left_out_queries)
         pool, level = pool_of(
             judgments,
             [*data.rankings.values()],

@@ -20,7 +20,6 @@ from ..measures import (
     parse_measure,
 )
 from ..measures.arrays import distinct
-from ..record import Record
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.sampled import Estimate, Sampled, bounds_of_estimate, estimate
@@ -169,7 +168,8 @@ class Evaluation:
     @cached_property
     def sampled(self) -> Sampled | None:
         """What the queries stand for, where they were drawn from a log."""
-        return sampled_of(self.table.record)
+        data = self.table.record
+        return sampled_of(data.queries, data.left_out_queries)
 
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         """The numbers of one system in one measure. estimated: its mean and interval."""
@@ -315,9 +315,8 @@ class Evaluation:
         return pd.DataFrame(values, index, pd.MultiIndex.from_arrays(names, names=["measure", "system"]))
 
 
-def sampled_of(data: Record) -> Sampled | None:
-    """What the queries of the record stand for; None where none was drawn from a log."""
-    queries, left_out = data.queries, data.left_out_queries
+def sampled_of(queries: pd.DataFrame, left_out: Sequence[dict]) -> Sampled | None:
+    """What the queries stand for; None where none was drawn from a log. Both as in `Record`."""
     if "chance" not in queries or queries["chance"].isna().all():
         return None
     drawn = {

@@ -103,7 +103,7 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
     queries = frame["pk"].to_numpy()
     # A later draw brings queries of which the baseline has no ranking. The alarm stays with those of its own draw.
     samples = {
-        kind: sampled_of(record.with_draw(watch.collection, frame, until=baseline.chosen_at))
+        kind: sampled_of(*record.with_draw(watch.collection, frame, until=baseline.chosen_at))
         for kind, baseline in chosen.items()
     }
     tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}

@@ -136,7 +136,8 @@ def by_todays_judgments(watch: Watch) -> dict[int, float | None]:
 def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     """As `by_todays_judgments`, not cached."""
     queries = queries_of(watch.collection)["pk"].to_numpy()
-    sampled = sampled_of(read(watch.collection, asked_of(watch))[0])
+    data, _ = read(watch.collection, asked_of(watch))
+    sampled = sampled_of(data.queries, data.left_out_queries)
     nights = list(watch.nights.filter(state=Night.State.TOLD).only("queries", "rankings"))
     value_of = values_today(watch, nights, queries)
     means = {}
