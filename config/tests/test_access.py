@@ -150,9 +150,9 @@ ALIKE = [
         save_judging retire bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
         take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
         delete_system make_baseline check_import start_import cancel_job undo_job check_log
-        decide_sampled draw_more place_engine remove_engine stop_fetch make_watch save_watch pause_watch
-        ask_aged_again run_watch remove_watch answer_alarm ask_raters_of_night save_reminders remove_webhook
-        test_webhook
+        decide_sampled draw_more place_engine replace_texts remove_engine stop_fetch make_watch save_watch
+        pause_watch ask_aged_again run_watch remove_watch answer_alarm ask_raters_of_night save_reminders
+        remove_webhook test_webhook
         """,
     ),
     (SHOWN, "check_scale invite invite_again new_password_link make_webhook"),
@@ -172,7 +172,7 @@ RATER += ["leaving_out", "leave_out", "count_again"]
 JOB = ["import_job", "job_progress", "check_import", "start_import", "cancel_job", "undo_job"]
 ACCOUNT = ["account", "save_account", "make_password_link", "remove_second_factor", "delete_account"]
 ENGINE = ["engine", "change_engine", "save_engine", "allow_engine", "ask_engine", "place_engine"]
-ENGINE += ["remove_engine", "fetch_engine"]
+ENGINE += ["replace_texts", "remove_engine", "fetch_engine"]
 WATCH = ["watch", "watch_csv", "watch_xlsx", "watch_json", "change_watch", "save_watch", "pause_watch"]
 WATCH += ["run_watch", "remove_watch"]
 NIGHT = ["night", "night_query", "answer_alarm", "ask_raters_of_night"]

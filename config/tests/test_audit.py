@@ -108,6 +108,7 @@ NOTED = {
     "end_engine_host": Act.HOST_NO_MORE,
     "make_engine": Act.ENGINE,
     "save_engine": Act.ENGINE,
+    "replace_texts": Act.ENGINE,
     "allow_engine": Act.HOST_ALLOWED,
     "remove_engine": Act.ENGINE_REMOVED,
     "answer_alarm": Act.ALARM_ANSWERED,

@@ -20,7 +20,7 @@ from ratings.formats.source import Source
 from ratings.importing import jobs
 from ratings.importing.intake.publishing import land
 from ratings.importing.intake.stage import Progress, batched
-from ratings.importing.pull import turns
+from ratings.importing.pull import brought, turns
 from ratings.importing.pull.engines import connection_to, why_closed
 from ratings.importing.pull.turns import PullReport
 from ratings.models import Job, Query, Ranking, System
@@ -152,15 +152,16 @@ def _write(night: Night, report: PullReport, progress: Progress, job: Job) -> No
     stored: dict[int, int] = {}
     answers = job.answers.filter(again=False).order_by("query").select_related("query")
     answered, answer_count = answers.filter(problem=""), answers.count()
-    varying = turns.varying_texts(answered)
+    texts = brought.BroughtTexts.of(job, answered)
     for batch in batched(answered.iterator(RANKINGS_AT_ONCE), RANKINGS_AT_ONCE):
-        hits = {answer.query_id: turns.hits_of(answer) for answer in batch}
+        hits = {answer.query_id: brought.hits_of(answer) for answer in batch}
         by_document = {hit.document: hit for of_query in hits.values() for hit in of_query}
-        ids = turns.write_documents(job, by_document, report, varying)
+        ids = brought.write_documents(job, by_document, report, texts)
         lists = {query: [ids[hit.document] for hit in of_query] for query, of_query in hits.items()}
         stored |= store(watch, lists.items())
         report.counts["new"] += len(batch)
         progress("writing", report.counts["new"] / answer_count, report.counts["new"])
+    texts.tell(report)
     if night.state == State.AGAIN:  # these answers are the second ones
         night.again = np.array([stored.get(pk, 0) for pk in night.queries.tolist()], np.int64)
     else:

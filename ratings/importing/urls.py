@@ -31,6 +31,7 @@ urlpatterns = [
     path(f"{ENGINES}hosts/<int:pk>/end/", engines.end_engine_host, name="end_engine_host"),
     path(f"{ENGINES}<int:pk>/ask/", engines.ask_engine, name="ask_engine"),
     path(f"{ENGINES}<int:pk>/places/", engines.place_engine, name="place_engine"),
+    path(f"{ENGINES}<int:pk>/texts/", engines.replace_texts, name="replace_texts"),
     path(f"{ENGINES}<int:pk>/remove/", engines.remove_engine, name="remove_engine"),
     path(f"{ENGINES}<int:pk>/fetch/", engines.fetch_engine, name="fetch_engine"),
     path(f"{ENGINES}fetched/<int:pk>/", engines.fetch, name="fetch"),

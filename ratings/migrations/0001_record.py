@@ -2793,6 +2793,10 @@ class Migration(migrations.Migration):
                         default=list, help_text="Paths of what else is kept of a document, as its fields."
                     ),
                 ),
+                (
+                    "replaces_texts",
+                    models.BooleanField(default=False, help_text="Also those that came from a file."),
+                ),
                 ("answer", models.TextField(blank=True)),
                 ("answered", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

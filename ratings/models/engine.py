@@ -40,6 +40,7 @@ class Engine(models.Model):
     text_at = models.CharField(max_length=200, blank=True)
     link_at = models.CharField(max_length=200, blank=True)
     more_at = models.JSONField(default=list, help_text="Paths of what else is kept of a document, as its fields.")
+    replaces_texts = models.BooleanField(default=False, help_text="Also those that came from a file.")
     answer = models.TextField(blank=True)  # the last one, as JSON, to choose places from
     answered = models.TextField(blank=True)  # the text of the query to which `answer` is the answer
     created_at = models.DateTimeField(auto_now_add=True)

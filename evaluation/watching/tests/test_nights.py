@@ -226,8 +226,13 @@ def test_a_text_from_a_file_stays_whatever_the_engine_brings_later(watch, search
     line = b'{"id": "w", "title": "", "body": "of a file"}'
     assert not intake.import_documents(shop, [Source("texts.jsonl", io.BytesIO(line))]).refused
     search.text = "of the engine, later"
-    night_on(watch, 1)
+    night = night_on(watch, 1)
     assert Document.objects.get(key="w").body == "of a file"
+    assert night.job.report["counts"]["texts_of_files"] == 5  # a to d are of files, too
+    watch.engine.replaces_texts = True
+    watch.engine.save()
+    assert "texts_of_files" not in night_on(watch, 2).job.report["counts"]
+    assert Document.objects.get(key="w").body == "of the engine, later"
 
 
 def test_a_text_that_changes_every_night_is_kept_where_somebody_rated_it(watch, search, shop):

@@ -7,26 +7,26 @@ import io
 import json
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from django.db.models import Exists, Max, OuterRef, QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Length
 
 from ...formats import values
 from ...formats.source import Source
-from ...models import Collection, Document, Engine, EngineAnswer, FormerText, Job, Query, Ranking, Rating, System
+from ...models import Collection, Engine, EngineAnswer, Job, Query, Ranking, Rating, System
 from ...words import counted
-from ..intake.documents import CONTENT, write_texts
 from ..intake.publishing import land
 from ..intake.report import Report
 from ..intake.stage import Progress, batched
 from ..pictures.fetching import Unfinished
 from .asking import Connection
+from .brought import ANSWERS_AT_ONCE, BroughtTexts, hits_of, write_documents
 from .dialects import Hit
 from .engines import connection_to, limits, parameters_of
 from .fetching import Refused
@@ -35,12 +35,10 @@ SECONDS_PER_TURN = 10.0  # after which other jobs have their turn
 FIRST_QUERIES = 10  # if these all fail, nothing more is asked
 LEAST_TWICE = 10  # queries that are asked twice, at least; otherwise a tenth
 TOP_PLACES = 10  # places at which two answers are compared
-ANSWERS_AT_ONCE = 200  # answers that are written at a time
 MOST_BYTES = 1_000_000_000  # of the answers of a job
 MOST_FETCHES = 5  # fetches of a collection, for each takes turns with the imports of all others
 LONGEST_PROBLEM = 500  # characters
 MOST_HITS = 1_000  # results of a query
-ENGINE_KINDS = (Job.Kind.ENGINE, Job.Kind.NIGHT)
 
 
 @dataclass
@@ -175,11 +173,11 @@ def _write(report: PullReport, progress: Progress, job: Job) -> None:
     system, _ = System.objects.get_or_create(**named, defaults={"job": job, "gaps": True})
     answers = job.answers.filter(again=False, problem="").order_by("query")
     total = answers.count()
-    varying = varying_texts(answers)
+    texts = BroughtTexts.of(job, answers)
     for batch in batched(answers.iterator(ANSWERS_AT_ONCE), ANSWERS_AT_ONCE):
         hits_by_answer = [hits_of(answer) for answer in batch]
         hit_by_document = {hit.document: hit for hit in chain.from_iterable(hits_by_answer)}
-        ids = write_documents(job, hit_by_document, report, varying)
+        ids = write_documents(job, hit_by_document, report, texts)
         rankings = [
             _ranking(hits, ids, system=system, query_id=answer.query_id, job=job)
             for answer, hits in zip(batch, hits_by_answer, strict=True)
@@ -187,90 +185,7 @@ def _write(report: PullReport, progress: Progress, job: Job) -> None:
         Ranking.objects.bulk_create(rankings)
         report.counts["new"] += len(batch)
         progress("writing", report.counts["new"] / total, report.counts["new"])
-
-
-def write_documents(job: Job, hits: dict[str, Hit], report: PullReport, varying: set[str]) -> dict[str, int]:
-    """Write new documents, and texts of those that had none. Returns the id of each document, by key.
-
-    A text that an engine brought is replaced by a newer one, and kept as a former text, unless it varies with the
-    query. One from a file stays. `hits`: one for each key. `varying`: as from `varying_texts`.
-    """
-    stored = {document.key: document for document in job.destination.documents.filter(key__in=hits)}
-    writers = _jobs_of_texts(stored.values())
-    new, filled = [], []
-    for key, hit in hits.items():
-        content = {"title": hit.title, "body": hit.body, "url": hit.url, "fields": hit.fields}
-        if key not in stored:
-            new.append(Document(collection=job.collection, key=key, job=job, **content))
-        elif (hit.title or hit.body) and _may_change(stored[key], hit, writers, varying):
-            filled.append((stored[key], content))
-    Document.objects.bulk_create(new)
-    _keep_former_texts(job, [document for document, _ in filled], writers)
-    write_texts(filled)
-    report.counts["documents"] += len(new)
-    report.counts["filled"] += len(filled)
-    return {document.key: document.pk for document in [*stored.values(), *new]}
-
-
-def varying_texts(answers: QuerySet[EngineAnswer]) -> set[str]:
-    """The keys of documents whose text varies between answers, as where engines send what the query matched."""
-    texts: dict[str, int] = {}  # key of a document -> hash of its first text
-    varying = set()
-    for answer in answers.iterator(ANSWERS_AT_ONCE):
-        for hit in hits_of(answer):
-            text = hash((hit.title, hit.body))
-            if texts.setdefault(hit.document, text) != text:
-                varying.add(hit.document)
-    return varying
-
-
-def _jobs_of_texts(documents: Iterable[Document]) -> dict[int, Job]:
-    """Id of a document -> the job that wrote its present text. Documents whose text no job wrote are left out."""
-    job_ids = {document.pk: document.job_id for document in documents}
-    changes = FormerText.objects.filter(document__in=list(job_ids)).order_by("pk")
-    job_ids |= dict(changes.values_list("document", "job"))
-    jobs = Job.objects.only("kind", "ended_at").in_bulk(set(filter(None, job_ids.values())))
-    return {document_id: jobs[job_id] for document_id, job_id in job_ids.items() if job_id in jobs}
-
-
-def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping[int, Job]) -> None:
-    """Keep the texts of these documents before they change, so that the job can be undone.
-
-    Some engines bring another text every night. The text of a night is kept only if somebody rated the document
-    after that night.
-    """
-    ratings = Rating.objects.filter(document__in=documents).order_by().values_list("document")
-    last_rated_at = dict(ratings.annotate(Max("changed_at")))
-    former_texts = []
-    for document in documents:
-        writer = writers.get(document.pk)
-        if writer and job.kind == writer.kind == Job.Kind.NIGHT:
-            rated_at = last_rated_at.get(document.pk)
-            if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
-                continue
-        former_texts.append(FormerText(job=job, document=document, **_content(document)))
-    FormerText.objects.bulk_create(former_texts)
-
-
-def _content(document: Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in CONTENT}
-
-
-def _may_change(document: Document, hit: Hit, writers: Mapping[int, Job], varying: set[str]) -> bool:
-    """Whether the text of the hit may be stored: the document has no text, or another one that an engine brought.
-
-    Not for documents whose text varies with the query. `writers`: as from `_jobs_of_texts`.
-    """
-    if not (document.title or document.body):
-        return True
-    writer = writers.get(document.pk)
-    if document.key in varying or writer is None or writer.kind not in ENGINE_KINDS:
-        return False
-    return (document.title, document.body) != (hit.title, hit.body)
-
-
-def hits_of(answer: EngineAnswer) -> list[Hit]:
-    return [Hit(*parts) for parts in json.loads(bytes(answer.hits))]
+    texts.tell(report)
 
 
 def _ranking(hits: list[Hit], ids: dict[str, int], **facts) -> Ranking:

@@ -15,9 +15,20 @@ from ratings.importing.pull.dialects import PRESETS, at
 from ratings.importing.pull.engines import connection_to, proposed
 from ratings.importing.views import engines
 from ratings.models import AllowedHost, Document, Engine, Job, Ranking, Role, System
+from ratings.pool import ageing
 from ratings.presentation.content import sample_of
 from ratings.presentation.proposal import proposal
-from ratings.tests.cast import make_collection, make_member, make_user, signed_in, text
+from ratings.tests.cast import (
+    Imported,
+    grade,
+    make_collection,
+    make_member,
+    make_rater,
+    make_user,
+    record_imported,
+    signed_in,
+    text,
+)
 
 from .test_pull import elastic, moody, results
 
@@ -431,3 +442,61 @@ def test_a_superuser_ends_that_a_host_is_allowed():
     assert boss.post(reverse("end_engine_host", args=["hills", pictures.pk])).status_code == 404
     boss.post(end)
     assert list(AllowedHost.objects.all()) == [pictures]
+
+
+# Texts of documents that are stored
+
+
+def fetched(shop: Engine, system: str) -> Job:
+    """The job that fetched this system."""
+    options = turns.options(shop, system, depth=5)
+    files = [{"name": shop.name}]
+    job = Job.objects.create(collection=shop.collection, kind="engine", options=options, files=files)
+    jobs.look_at.func(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def newer_texts(handler) -> None:
+    """The texts of a and b are others than from the file, that of b varies with the query, and c has a price."""
+    of_query = handler.given["q"]
+    rows = [
+        {"id": "a", "title": "A new title", "text": "New."},
+        {"id": "b", "title": "Title b", "text": f"… <em>{of_query}</em> …"},
+        {"id": "c", "title": "Title c", "text": "First of c.\n\nSecond.", "price": 999},
+        {"id": "d", "title": "Title d"},
+    ]
+    handler.send({"results": rows})
+
+
+def text_of(key: str) -> tuple[str, str]:
+    return Document.objects.values_list("title", "body").get(key=key)
+
+
+def test_texts_of_files_stay_and_are_counted_until_an_admin_takes_those_of_the_engine(engine):
+    collection = make_collection()
+    before = {key: text_of(key) for key in "abcd"}
+    rated = collection.queries.get(key="q1").pk, collection.documents.get(key="a").pk
+    record_imported(make_rater(collection), [Imported(*rated, grade(collection, "3"))])
+    shop = make_json_engine(collection, engine(newer_texts).url, text_at="text", more_at=["price"])
+    first = fetched(shop, "first")
+    kept = {"texts_of_files": 1, "texts_that_vary": 1, "fields": 1}
+    assert kept.items() <= first.report["counts"].items()
+    assert {key: text_of(key) for key in "abcd"} == before
+    older = ageing.to_older_text(ageing.of_collection(collection))
+    assert not older.exists()
+
+    client = signed_in(make_member(collection, "lead", Role.ADMIN))
+    page = text(client.get(reverse("fetch", args=["hills", first.pk])))
+    assert "1 document has another text in the engine" in page and "Take the engine" in page
+    client.post(reverse("replace_texts", args=["hills", shop.pk]), {"replaces": "1"})
+    assert "Take the engine" not in text(client.get(reverse("fetch", args=["hills", first.pk])))
+
+    second = fetched(shop, "second")
+    assert "texts_of_files" not in second.report["counts"] and second.report["counts"]["texts_that_vary"] == 1
+    assert text_of("a") == ("A new title", "New.")
+    # What the engine does not bring stays, and so does what varies with the query.
+    assert {key: text_of(key) for key in "bcd"} == {key: before[key] for key in "bcd"}
+    assert [aged.seen_body for aged in older.all()] == [before["a"][1]]
+    client.post(reverse("undo_job", args=["hills", second.pk]))
+    assert text_of("a") == before["a"] and not older.all().exists()

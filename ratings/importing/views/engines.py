@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from ...models import AllowedHost, Collection, Engine, Job, System, hosts_allowed_for
 from ...models.allowed_host import is_public_name
@@ -158,6 +159,17 @@ def place_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpR
         return engine_page(request, engine, places=form)
     form.save()
     return redirect("engine", collection.slug, pk)
+
+
+@record_act
+@transaction.atomic
+def replace_texts(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Let texts of the engine replace those of files from now on, or let these stay."""
+    engine = engine_of(collection, pk)
+    engine.replaces_texts = request.POST.get("replaces") == "1"
+    engine.save(update_fields=["replaces_texts"])
+    note(Act.ENGINE, collection, about=engine, replaces_texts=engine.replaces_texts)
+    return redirect(f"{reverse('engine', args=[collection.slug, pk])}#texts")
 
 
 @record_act

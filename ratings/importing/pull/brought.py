@@ -1,0 +1,155 @@
+"""Documents that engines bring: new ones are written, and texts of stored ones where those of the engine count."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+from django.db.models import Max, QuerySet
+
+from ...models import Document, Engine, EngineAnswer, FormerText, Job, Rating
+from ...words import counted
+from ..intake.documents import CONTENT, write_texts
+from ..intake.report import Report
+from .dialects import Hit
+
+ANSWERS_AT_ONCE = 200  # answers that are read or written at a time
+ENGINE_KINDS = (Job.Kind.ENGINE, Job.Kind.NIGHT)
+
+
+class Kept(StrEnum):
+    """Why the stored content of a document stays though an engine brings another one, as reports count it."""
+
+    FILE = "texts_of_files"
+    VARIES = "texts_that_vary"
+    FIELDS = "fields"
+
+
+TOLD_OF_KEPT = {
+    Kept.FILE: "another text in the engine: the one that came from a file was kept",
+    Kept.VARIES: "a text in the engine that varies with the query, as highlights do: the stored one was kept",
+    Kept.FIELDS: "another address or other fields in the engine: these alone change nothing",
+}
+
+
+@dataclass
+class BroughtTexts:
+    """Which texts of an engine count for stored documents, and which documents keep what they have."""
+
+    varying: set[str]  # keys of documents
+    replaces_files: bool  # whether they count for documents whose text came from a file
+    kept: dict[Kept, set[str]] = field(default_factory=lambda: {reason: set() for reason in Kept})  # keys
+
+    @classmethod
+    def of(cls, job: Job, answers: QuerySet[EngineAnswer]) -> Self:
+        """Of a job, with all answers that it imports."""
+        engines = Engine.objects.filter(pk=job.options["engine"], replaces_texts=True)
+        return cls(varying_texts(answers), engines.exists())
+
+    def reason_to_keep(self, document: Document, content: Mapping[str, Any], writer: Job | None) -> Kept | None:
+        """Why the document keeps what it has instead of this content; None where it does not.
+
+        `writer`: the job that wrote its text, if one did.
+        """
+        stored = (document.title, document.body)
+        if stored == (content["title"], content["body"]):
+            return Kept.FIELDS
+        if not any(stored):
+            return None
+        if document.key in self.varying:
+            return Kept.VARIES
+        is_of_engine = writer is not None and writer.kind in ENGINE_KINDS
+        return None if is_of_engine or self.replaces_files else Kept.FILE
+
+    def tell(self, report: Report) -> None:
+        """Count what was kept, and say it."""
+        for reason, keys in self.kept.items():
+            if keys:
+                report.counts[reason] = len(keys)
+                documents = counted(len(keys), "document has", "documents have")
+                report.facts.append(f"{documents} {TOLD_OF_KEPT[reason]}.")
+
+
+def varying_texts(answers: QuerySet[EngineAnswer]) -> set[str]:
+    """The keys of documents whose text varies between answers, as where engines send what the query matched."""
+    texts: dict[str, int] = {}  # key of a document -> hash of its first text
+    varying = set()
+    for answer in answers.iterator(ANSWERS_AT_ONCE):
+        for hit in hits_of(answer):
+            text = hash((hit.title, hit.body))
+            if texts.setdefault(hit.document, text) != text:
+                varying.add(hit.document)
+    return varying
+
+
+def write_documents(job: Job, hits: dict[str, Hit], report: Report, texts: BroughtTexts) -> dict[str, int]:
+    """Write new documents, and texts that are new to stored ones. Returns the id of each document, by key.
+
+    A text that is replaced is kept as a former text. `hits`: one for each key. What the engine does not bring of a
+    document stays as it is stored.
+    """
+    stored = {document.key: document for document in job.destination.documents.filter(key__in=hits)}
+    writers = _jobs_of_texts(stored.values())
+    new, changed = [], []
+    for key, hit in hits.items():
+        document = stored.get(key)
+        if document is None:
+            content = {name: getattr(hit, name) for name in CONTENT}
+            new.append(Document(collection=job.collection, key=key, job=job, **content))
+            continue
+        content = _content_with(document, hit)
+        if content == _content(document):
+            continue
+        if reason := texts.reason_to_keep(document, content, writers.get(document.pk)):
+            texts.kept[reason].add(key)
+        else:
+            changed.append((document, content))
+    Document.objects.bulk_create(new)
+    _keep_former_texts(job, [document for document, _ in changed], writers)
+    write_texts(changed)
+    report.counts["documents"] += len(new)
+    report.counts["filled"] += len(changed)
+    return {document.key: document.pk for document in [*stored.values(), *new]}
+
+
+def _content_with(document: Document, hit: Hit) -> dict[str, Any]:
+    """The content of the document with what the hit has of it."""
+    texts = {name: getattr(hit, name) or getattr(document, name) for name in ("title", "body", "url")}
+    return texts | {"fields": document.fields | hit.fields}
+
+
+def _jobs_of_texts(documents: Iterable[Document]) -> dict[int, Job]:
+    """Id of a document -> the job that wrote its present text. Documents whose text no job wrote are left out."""
+    job_ids = {document.pk: document.job_id for document in documents}
+    changes = FormerText.objects.filter(document__in=list(job_ids)).order_by("pk")
+    job_ids |= dict(changes.values_list("document", "job"))
+    jobs = Job.objects.only("kind", "ended_at").in_bulk(set(filter(None, job_ids.values())))
+    return {document_id: jobs[job_id] for document_id, job_id in job_ids.items() if job_id in jobs}
+
+
+def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping[int, Job]) -> None:
+    """Keep the texts of these documents before they change, so that the job can be undone.
+
+    Some engines bring another text every night. The text of a night is kept only if somebody rated the document
+    after that night.
+    """
+    ratings = Rating.objects.filter(document__in=documents).order_by().values_list("document")
+    last_rated_at = dict(ratings.annotate(Max("changed_at")))
+    former_texts = []
+    for document in documents:
+        writer = writers.get(document.pk)
+        if writer and job.kind == writer.kind == Job.Kind.NIGHT:
+            rated_at = last_rated_at.get(document.pk)
+            if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
+                continue
+        former_texts.append(FormerText(job=job, document=document, **_content(document)))
+    FormerText.objects.bulk_create(former_texts)
+
+
+def _content(document: Document) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in CONTENT}
+
+
+def hits_of(answer: EngineAnswer) -> list[Hit]:
+    return [Hit(*parts) for parts in json.loads(bytes(answer.hits))]
