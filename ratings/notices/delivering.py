@@ -82,7 +82,7 @@ def by_mail(delivery: Delivery, user: User) -> tuple[bool, str]:
         "off": site + path_of("notices_off", receiver.pk),
     }
     text = render_to_string("ratings/mail_notice.txt", context)
-    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text):
+    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, off=context["off"]):
         return True, "sent"
     return False, "The mail server refused it."
 

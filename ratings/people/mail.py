@@ -92,9 +92,13 @@ def password_link(user: User) -> str:
     return reverse("new_password", args=[name, default_token_generator.make_token(user)])
 
 
-def send(address: str, subject: str, text: str, connection=None) -> bool:
-    """Whether the mail server accepted the mail."""
-    mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection)
+def send(address: str, subject: str, text: str, connection=None, *, off: str = "") -> bool:
+    """Whether the mail server accepted the mail.
+
+    `off`: the link that ends such mails, for the button that programs of mail show (RFC 8058, by one POST).
+    """
+    headers = {"List-Unsubscribe": f"<{off}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"} if off else {}
+    mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection, headers=headers)
     try:
         return mail.send() == 1
     except MAIL_ERRORS as error:

@@ -283,6 +283,27 @@ def test_mail_comes_to_whoever_wants_it_and_a_link_ends_it(shop, mailed):
     assert "No more of these mails" in text(stranger.get(link))
 
 
+def test_a_program_of_mail_ends_mails_by_one_post(shop, mailed):
+    """As RFC 8058 has it: to the address in the header, without a session, a page before it or a CSRF token."""
+    admin, rater = member(shop, "anna", Role.ADMIN), make_rater(shop)
+    type(rater.user).objects.update(email="alice@example.org")
+    long_ago = timezone.now() - LATER
+    shop.receivers.create(user=admin, kinds=["import.failed"], created_at=long_ago)
+    make_pair(shop)
+    type(shop).objects.update(reminds=True)
+    failed_import(shop)
+    gathering.gather()
+    assert (delivering.deliver_due(), reminding.remind_due(), len(mailed)) == (1, 1, 2)
+    for message in mailed:
+        head = message.message()
+        assert head["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        address = re.fullmatch(r"<https?://[^/]+(/mail/\S+)>", head["List-Unsubscribe"])[1]
+        body = {"List-Unsubscribe": "One-Click"}
+        assert Client(enforce_csrf_checks=True).post(address, body).status_code == 200
+    rater.refresh_from_db()
+    assert rater.no_mail and not Receiver.objects.exists()
+
+
 def test_the_page_says_where_no_mail_is_sent(shop, settings):
     client = signed_in(make_member(shop, "anna", Role.ANALYST))
     settings.MAIL = False
