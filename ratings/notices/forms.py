@@ -38,7 +38,7 @@ class WebhookForm(forms.ModelForm):
         model = Receiver
         fields = ["address", "kinds"]
         labels = {"address": "Web address"}
-        help_texts = {"address": "It gets a POST with JSON, whose “text” Slack and Teams show."}
+        help_texts = {"address": "Of Slack, a workflow of Teams, or a program of yours. It gets a POST with JSON."}
 
     def clean_address(self) -> str:
         address = self.cleaned_data["address"].strip()

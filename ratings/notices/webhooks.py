@@ -9,6 +9,7 @@ import hmac
 import json
 from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -19,6 +20,7 @@ from ..models import AllowedHost, Notice, Receiver, hosts_allowed_for
 WEBHOOKS = AllowedHost.Purpose.WEBHOOKS
 ANSWER_SECONDS, ANSWER_BYTES = 10.0, 100_000  # the most that an answer may take and have
 GONE_STATUS = 410  # with which a receiver says that it wants no more
+TEAMS_HOSTS = (".logic.azure.com", ".api.powerplatform.com")  # of workflows of Teams, which post cards alone
 
 
 class Answer(NamedTuple):
@@ -39,8 +41,8 @@ def _key(receiver: Receiver) -> bytes:
     return hmac.digest(settings.SECRET_KEY.encode(), f"webhook {receiver.pk} {receiver.salt}".encode(), "sha256")
 
 
-def body_of(notice: Notice, site: str) -> bytes:
-    """The JSON. `text` is what Slack and Teams show."""
+def body_of(receiver: Receiver, notice: Notice, site: str) -> bytes:
+    """The JSON. `text` is what Slack shows; for a workflow of Teams a card has it, too."""
     link = f"{site}{notice.path}"
     document = {
         "type": notice.kind,
@@ -48,6 +50,10 @@ def body_of(notice: Notice, site: str) -> bytes:
         "data": {"collection": notice.collection.slug, "text": notice.text, "link": link},
         "text": f"{notice.collection.name}: {notice.text} {link}",
     }
+    if (urlsplit(receiver.address).hostname or "").endswith(TEAMS_HOSTS):
+        block = {"type": "TextBlock", "wrap": True, "text": document["text"]}
+        card = {"type": "AdaptiveCard", "version": "1.4", "body": [block]}
+        document["attachments"] = [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}]
     return json.dumps(document, ensure_ascii=False).encode()
 
 
@@ -65,7 +71,7 @@ def headers_of(receiver: Receiver, notice: Notice, body: bytes, now: datetime) -
 
 def send(receiver: Receiver, notice: Notice, site: str, now: datetime) -> Answer:
     """Send the notice once, and return the answer. Redirects are not followed, and private addresses not asked."""
-    body = body_of(notice, site)
+    body = body_of(receiver, notice, site)
     limits = Limits(seconds=ANSWER_SECONDS, bytes=ANSWER_BYTES, total_seconds=ANSWER_SECONDS, tries=1)
     try:
         place = checked_place(receiver.address, hosts_allowed_for(WEBHOOKS))

@@ -97,7 +97,8 @@ def send(address: str, subject: str, text: str, connection=None, *, off: str = "
 
     `off`: the link that ends such mails, for the button that programs of mail show (RFC 8058, by one POST).
     """
-    headers = {"List-Unsubscribe": f"<{off}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"} if off else {}
+    one_click = {"List-Unsubscribe": f"<{off}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    headers = one_click if off else {}
     mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection, headers=headers)
     try:
         return mail.send() == 1

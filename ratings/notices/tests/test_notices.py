@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import json
 import re
 from datetime import timedelta
 
@@ -130,6 +131,27 @@ def test_a_webhook_is_signed_and_arrives_once(shop, engine):
     assert abs(int(at) - timezone.now().timestamp()) < 60
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.tries, delivery.answer[:3]) == ("delivered", 1, "200")
+
+
+@pytest.mark.parametrize(
+    ("host", "has_card"),
+    [
+        ("prod-1.westeurope.logic.azure.com:443", True),
+        ("ab.12.environment.api.powerplatform.com", True),
+        ("hooks.slack.com", False),
+        ("logic.azure.com.example.org", False),
+    ],
+)
+def test_a_workflow_of_teams_gets_the_text_as_a_card_and_nobody_else_does(shop, host, has_card):
+    receiver = webhook(shop, f"https://{host}/workflows/1?sig=2")
+    document = json.loads(webhooks.body_of(receiver, gathering.test(receiver), "https://site.example.org"))
+    assert document["text"] == "Hills: A test of notices from Hills. https://site.example.org/collections/hills/"
+    assert ("attachments" in document) == has_card
+    if has_card:
+        (card,) = document["attachments"]
+        assert card["contentType"] == "application/vnd.microsoft.card.adaptive"
+        assert card["content"]["type"] == "AdaptiveCard"
+        assert [block["text"] for block in card["content"]["body"]] == [document["text"]]
 
 
 def test_a_slow_webhook_is_not_tried_by_a_second_worker_meanwhile(shop, monkeypatch):
