@@ -212,7 +212,7 @@ def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
     if repeated:
         errors = [{"parameter": name, "detail": "It can occur only once."} for name in repeated]
         raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
-    if request.method == "POST":
+    if request.method in ("POST", "PATCH"):
         refuse_body(request, body)
 
 

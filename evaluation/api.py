@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
@@ -13,13 +13,13 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from ratings.api.access import TokenRequest, collection_in
-from ratings.api.shapes import OfPage, Page, Sent, SystemName, Whole, page_of, text
+from ratings.api.shapes import Number, OfPage, Page, Sent, SystemName, Whole, page_of, text
 from ratings.formats.source import Source
 from ratings.importing.intake.runs import RunReading
 from ratings.models import Collection, Scope
 from ratings.web.downloads import made_in_turn
 from ratings.web.problems import Problem
-from ratings.words import counted
+from ratings.words import as_sentence, counted
 
 from . import record, scores
 from .comparing import gate_reports
@@ -34,7 +34,7 @@ from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
 from .scores.expected import MOST_PAIRS, expected_means
 from .significance.draws import DRAWS_ON_PAGES, MOST_DRAWS_OVER_API
-from .watching import telling, trend
+from .watching import setting_up, telling, trend
 from .watching.lookup import watch_of
 from .watching.nights import after_call
 
@@ -297,7 +297,9 @@ class VerdictOut(Schema):
 
 class NightOut(Schema):
     night: datetime
-    state: Literal["told", "gap", "fetched"] = Field(description="fetched: to be told after nights before it.")
+    state: Literal["asking", "told", "gap", "fetched"] = Field(
+        description="asking: a worker asks the engine. fetched: to be told after nights before it."
+    )
     problem: str
     mean: float | None = None
     low: float | None = None
@@ -312,14 +314,54 @@ class NightOut(Schema):
     verdicts: list[VerdictOut]
 
 
+class WatchFields(Sent):
+    """What can be said of a watch. Whatever is left out stays as it is, or at first as the page proposes it."""
+
+    engine: Annotated[str, text(100)] | None = Field(
+        None, description="One that is connected, by its name. Empty: none, and each night names a system."
+    )
+    depth: int | None = Field(None, ge=1, le=1_000, description="Results of each query.")
+    at: Annotated[str, text(5)] | None = Field(None, description="The time of day, such as 03:00.")
+    days: list[Annotated[int, Field(ge=0, le=6)]] | None = Field(None, description="Of the week, 0 for Monday.")
+    zone: Annotated[str, text(50)] | None = Field(None, description="Such as Europe/Berlin.")
+    holiday_until: Annotated[str, text(10)] | None = Field(
+        None, description="The last day without a night, such as 2026-08-31. Empty: none."
+    )
+    tag: Annotated[str, text(100)] | None = Field(None, description="Only queries with this tag. Empty: all.")
+    measure: Word | None = Field(None, description="Such as nDCG@10. A higher value must be better.")
+    options: Annotated[str, text(300)] | None = Field(
+        None, description="With blanks between: gain=exponential unjudged=condensed. Empty: the usual ones."
+    )
+    margin: Number | None = Field(None, description="A smaller loss of the mean does not matter.")
+    budget: Number | None = Field(None, description="The chance of a false alarm in a year.")
+    keep_days: int | None = Field(None, ge=0, le=30_000, description="How long nights are kept.")
+    paused: bool | None = None
+
+
+class WatchIn(WatchFields):
+    name: Annotated[str, text(100, least=1)]
+
+
+class WatchChanges(WatchFields):
+    name: Annotated[str, text(100, least=1)] | None = None
+
+
 class WatchOut(Schema):
     id: int
     watch: str
     engine: str | None
+    paused: bool
     next_at: datetime | None
-    asked: dict[str, str]
+    depth: int
+    at: time | None
+    days: list[int]
+    zone: str
+    holiday_until: date | None
+    tag: str
+    asked: dict[str, str] = Field(description="The measure and all options.")
     margin: float
     budget: float
+    keep_days: int
     alarms: list[str] = Field(description="The systems than which it is worse, until somebody answers.")
 
 
@@ -328,7 +370,9 @@ class WatchWithNights(WatchOut):
 
 
 class NightIn(Sent):
-    system: SystemName = Field(description="A system whose rankings are those of this night.")
+    system: SystemName | None = Field(
+        None, description="A system whose rankings are those of this night. Without one the engine is asked."
+    )
 
 
 @router.get("/collections/{slug:slug}/watches", response=list[WatchOut], summary="Watches")
@@ -346,26 +390,74 @@ def get_watch(request: TokenRequest, slug: str, watch: int, limit: Annotated[int
     return watch_out(found) | {"nights": nights[:limit]}
 
 
+@router.post("/collections/{slug:slug}/watches", response={201: WatchOut}, tags=["import"], summary="Make a watch")
+def make_watch(request: TokenRequest, slug: str, sent: WatchIn):
+    """By the rules of its page."""
+    watch = setting_up.blank(collection_to_change(request, slug), request.auth.user)
+    return watch_out(set_up(watch, sent))
+
+
+@router.patch(
+    "/collections/{slug:slug}/watches/{int:watch}", response=WatchOut, tags=["import"], summary="Change a watch"
+)
+def change_watch(request: TokenRequest, slug: str, watch: int, sent: WatchChanges):
+    """Change what is sent, or pause the watch. Another measure, option or margin begins a new path of nights."""
+    return watch_out(set_up(watch_of(collection_to_change(request, slug), watch), sent))
+
+
+@router.delete(
+    "/collections/{slug:slug}/watches/{int:watch}",
+    response={204: None},
+    tags=["import"],
+    summary="Remove a watch",
+)
+def remove_watch(request: TokenRequest, slug: str, watch: int):
+    """Remove it with its nights. Documents that they brought stay."""
+    setting_up.remove(watch_of(collection_to_change(request, slug), watch))
+
+
 @router.post(
     "/collections/{slug:slug}/watches/{int:watch}/nights", response=NightOut, tags=["import"], summary="A night"
 )
 def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
-    """A night from the rankings of a system that was imported, told at once or after the nights before it."""
-    found = watch_of(collection_in(request, slug, Scope.IMPORT), watch)
+    """A night now: from the rankings of a system that was imported, or of the engine, which a worker then asks.
+
+    That of a system is told at once, or after the nights before it.
+    """
+    found = watch_of(collection_to_change(request, slug), watch)
     try:
-        night = after_call(found, sent.system, timezone.now())
+        night = after_call(found, sent.system, timezone.now()) if sent.system else setting_up.run(found)
     except ValueError as error:
-        refuse(f"{error}.", "system")
-    telling.tell(night)
-    night.refresh_from_db()
+        refuse(as_sentence(error), "system")
+    if sent.system:
+        telling.tell(night)
+        night.refresh_from_db()
     return trend.as_json(trend.point_of(night))
+
+
+def collection_to_change(request: TokenRequest, slug: str) -> Collection:
+    """The collection, whose watches the caller may change. Raises Problem."""
+    collection = collection_in(request, slug, Scope.IMPORT)
+    if collection.put_away_at:
+        raise Problem(422, f"{slug} is put away. Take it out again on its page Collection.", kind="refused")
+    return collection
+
+
+def set_up(watch: Watch, sent: WatchFields) -> Watch:
+    """Store the watch with what was sent. Raises Problem."""
+    try:
+        return setting_up.set_up(watch, sent.model_dump(exclude_none=True))
+    except setting_up.Invalid as error:
+        errors = [{"pointer": f"/{field}", "detail": sentence} for field, sentence in error.errors]
+        raise Problem(422, "The watch cannot be like this.", kind="invalid", errors=errors) from error
 
 
 def watch_out(watch: Watch) -> dict[str, Any]:
     """The members of WatchOut."""
-    facts = {name: getattr(watch, name) for name in ("next_at", "asked", "margin", "budget")}
+    names = WatchOut.model_fields.keys() - {"id", "watch", "engine", "alarms"}
     alarms = [verdict.name for verdict in watch.open_alarms()]
     engine = watch.engine.name if watch.engine else None
+    facts = {name: getattr(watch, name) for name in names}
     return facts | {"id": watch.pk, "watch": watch.name, "engine": engine, "alarms": alarms}
 
 

@@ -71,12 +71,12 @@ def test_every_call_has_the_name_of_a_method_in_a_generated_client():
     """A name never changes: programs call it."""
     names = [told["operationId"] for told in OPERATIONS.values()]
     assert sorted(names) == sorted(set(names)) == [
-        "add_night", "compare", "evaluate", "evaluate_machine_only", "gate_release", "gate_run",
+        "add_night", "change_watch", "compare", "evaluate", "evaluate_machine_only", "gate_release", "gate_run",
         "get_collection", "get_fetch", "get_picture", "get_tasks", "get_token", "get_watch", "import_documents",
         "import_queries", "import_rankings", "import_ratings", "list_collections", "list_documents",
         "list_drawn_pairs", "list_engines", "list_judgments", "list_my_ratings", "list_queries", "list_ratings",
         "list_sampled_queries", "list_samples", "list_systems", "list_unjudged", "list_watches",
-        "make_collection", "save_my_ratings", "start_fetch",
+        "make_collection", "make_watch", "remove_watch", "save_my_ratings", "start_fetch",
     ]  # fmt: skip
 
 
@@ -104,11 +104,13 @@ def test_the_scope_that_is_told_is_the_one_that_is_needed(world, method, path):
     address = path.format(slug=world.collection.slug, token=uuid4(), size="small", fetch=1, watch=1)
     if method == "get":
         answer = caller.get(address, **PARAMS.get(path.rpartition("/")[2], {}))
+    elif method == "delete":
+        answer = caller.delete(address)
     else:
         [(media_type, content)] = OPERATIONS[method, path]["requestBody"]["content"].items()
         is_text = media_type == "text/plain"
         body = "a run" if is_text else example(content["schema"])
-        answer = caller.post(f"{address}?release=sent" if is_text else address, body)
+        answer = getattr(caller, method)(f"{address}?release=sent" if is_text else address, body)
     lacks = answer.status_code == 403 and answer.json()["type"].endswith(":scope")
     assert lacks is bool(told)
 

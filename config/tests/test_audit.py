@@ -181,10 +181,15 @@ API_NOTED = {
     ("post", "/collections/{slug}/documents"): Act.IMPORTED,
     ("post", "/collections/{slug}/rankings"): Act.IMPORTED,
     ("post", "/collections/{slug}/ratings"): Act.IMPORTED,
+    ("post", "/collections/{slug}/watches"): Act.WATCH,
+    ("patch", "/collections/{slug}/watches/{watch}"): Act.WATCH,
+    ("delete", "/collections/{slug}/watches/{watch}"): Act.WATCH_REMOVED,
 }
 API_NOT_NOTED = {("post", "/collections/{slug}/tasks"): LEASE, ("post", "/collections/{slug}/my-ratings"): RATED}
 API_NOT_NOTED[("post", "/collections/{slug}/fetches")] = UNPUBLISHED
-API_NOT_NOTED[("post", "/collections/{slug}/watches/{watch}/nights")] = "the import of its system was noted"
+API_NOT_NOTED[("post", "/collections/{slug}/watches/{watch}/nights")] = (
+    "the import of its system was noted, or what the engine brings"
+)
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +210,8 @@ def before(world: World, name: str) -> None:
         world.job = Job.objects.get(pk=intake.import_queries(world.collection, lines).job)
     if name == "allow_engine":
         world.collection.engines.update(address="https://es.example.org/find?q={query}")
+    if name == "run_watch":
+        type(world.watch).objects.update(engine=world.engine)
     if name == "bring_back":
         world.collection.queries.get(key="q1").pairs.update(retired_at=timezone.now())
     if name == "want_more":

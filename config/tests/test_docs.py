@@ -38,6 +38,7 @@ ONLY_READ = {
     ("operating", "outside"): 4,
     ("operating", "server"): 17,
     ("statistics", "formula"): 1,
+    ("watch", "outside"): 1,
 }
 
 

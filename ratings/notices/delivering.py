@@ -75,14 +75,10 @@ def by_mail(delivery: Delivery, user: User) -> tuple[bool, str]:
         return True, "Not sent: the person reads this collection no more."
     site = mail.usual_site()
     name = mail.name_in_mail(collection)
-    context = {
-        "notice": notice,
-        "collection": name,
-        "link": site + notice.path,
-        "off": site + path_of("notices_off", receiver.pk),
-    }
+    off = site + path_of("notices_off", receiver.pk)
+    context = {"notice": notice, "collection": name, "link": site + notice.path, "off": off}
     text = render_to_string("ratings/mail_notice.txt", context)
-    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, off=context["off"]):
+    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, off=off):
         return True, "sent"
     return False, "The mail server refused it."
 

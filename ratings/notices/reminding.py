@@ -60,13 +60,14 @@ def _remind(rater: Rater, user: User, now: datetime) -> bool:
     if not Rater.objects.filter(pk=rater.pk, reminded_at=last_mail).update(reminded_at=now):
         return False
     site, name = mail.usual_site(), mail.name_in_mail(rater.collection)
+    off = site + path_of("no_mail", rater.pk)
     context = {
         "collection": name,
         "left": outlook,
         "link": site + reverse("rate", args=[rater.collection.slug]),
-        "off": site + path_of("no_mail", rater.pk),
+        "off": off,
     }
     with translation.override(language_for(user)):
         text = render_to_string("ratings/mail_work.txt", context)
         subject = gettext("%(collection)s: documents wait for you") % {"collection": name}
-    return mail.send(user.email, subject, text, off=context["off"])
+    return mail.send(user.email, subject, text, off=off)

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -44,7 +44,7 @@ def _key(receiver: Receiver) -> bytes:
 def body_of(receiver: Receiver, notice: Notice, site: str) -> bytes:
     """The JSON. `text` is what Slack shows; for a workflow of Teams a card has it, too."""
     link = f"{site}{notice.path}"
-    document = {
+    document: dict[str, Any] = {
         "type": notice.kind,
         "timestamp": notice.at.isoformat(),
         "data": {"collection": notice.collection.slug, "text": notice.text, "link": link},

@@ -26,6 +26,13 @@ class Caller:
         headers = self.headers() | ({"Idempotency-Key": key} if key else {})
         return self.client.post(ROOT + path, sent, content_type=content_type, headers=headers)
 
+    def patch(self, path: str, body):
+        sent = json.dumps(body)
+        return self.client.patch(ROOT + path, sent, content_type="application/json", headers=self.headers())
+
+    def delete(self, path: str):
+        return self.client.delete(ROOT + path, headers=self.headers())
+
     def headers(self) -> dict:
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 

@@ -1,37 +1,48 @@
+from typing import Any
+
 from django.utils import timezone
 
 from evaluation.models import Night, Watch
 from evaluation.page.documents import as_text
-from evaluation.watching import nights, telling, trend
+from evaluation.watching import nights, setting_up, telling, trend
+from evaluation.watching.forms import WatchForm
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.models import Collection
 
 FORMATS = ("table", "csv", "json")
+ACTS = ("make", "change", "pause", "resume", "run", "remove", "system")  # options that do more than print
 
 
 class Command(ExportCommand):
     help = (
-        "Print the nights of a watch and what they told. With --system, first add a night from the rankings of a"
-        " system that was imported."
+        "Print the nights of a watch and what they told. First make, change, pause or run it, or add a night from"
+        " the rankings of a system that was imported."
     )
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", metavar="WATCH", help="as it is called on its page")
-        parser.add_argument("--system", metavar="NAME", help="the system whose rankings are this night's")
+        acts = parser.add_mutually_exclusive_group()
+        fields = ", ".join(name for name in WatchForm.base_fields if name != "name")
+        text = f"make it: {fields} (days: 0 for Monday, with commas between)"
+        acts.add_argument("--make", nargs="*", metavar="FIELD=VALUE", help=text)
+        acts.add_argument("--change", nargs="+", metavar="FIELD=VALUE", help="change it: these fields, or name")
+        acts.add_argument("--pause", action="store_true", help="no more nights")
+        acts.add_argument("--resume", action="store_true", help="nights again")
+        acts.add_argument("--run", action="store_true", help="begin a night now: a worker asks the engine")
+        acts.add_argument("--remove", action="store_true", help="remove it with its nights")
+        acts.add_argument("--system", metavar="NAME", help="the system whose rankings are this night's")
         parser.add_argument("--format", default="table", choices=FORMATS, help="(table)")
 
-    def handle(
-        self, *, slug: str, name: str, system: str | None, format: str, output: str | None, **options
-    ) -> None:
-        collection = self.collection(slug, to_change=system is not None)
-        watches = {watch.name: watch for watch in collection.watches.all()}
-        if name not in watches:
-            known = f"It has {', '.join(watches)}." if watches else "It has none. Make one on its page Watch."
-            raise Refused(f"There is no watch {name!r} in {slug}. {known}")
-        watch = watches[name]
-        if system:
-            add_night(watch, system)
+    def handle(self, *, slug: str, name: str, format: str, output: str | None, **options) -> None:
+        asked = [act for act in ACTS if options[act] not in (None, False)]
+        collection = self.collection(slug, to_change=bool(asked))
+        watch = setting_up.blank(collection) if asked == ["make"] else watch_of(collection, name)
+        for act in asked:
+            do(act, watch, options[act], name)
+        if asked == ["remove"]:
+            return
         points = trend.points(watch)
         if format == "json":
             self.put_out([as_text(trend.document(watch, points))], output)
@@ -42,13 +53,44 @@ class Command(ExportCommand):
             self.put_out(["\n".join([*map(line_of, points), ""])], output)
 
 
-def add_night(watch: Watch, system: str) -> None:
-    """A night from this system, told at once. Raises Refused."""
+def watch_of(collection: Collection, name: str) -> Watch:
+    """The watch of this name. Raises Refused."""
+    watches = {watch.name: watch for watch in collection.watches.all()}
+    if name not in watches:
+        known = f"It has {', '.join(watches)}." if watches else "It has none. Make one with --make."
+        raise Refused(f"There is no watch {name!r} in {collection.slug}. {known}")
+    return watches[name]
+
+
+def do(act: str, watch: Watch, value: Any, name: str) -> None:
+    """Do one of ACTS. value: of its option. Raises Refused."""
     try:
-        night = nights.after_call(watch, system, timezone.now())
+        match act:
+            case "make":
+                setting_up.set_up(watch, facts_in(value) | {"name": name})
+            case "change":
+                setting_up.set_up(watch, facts_in(value))
+            case "pause" | "resume":
+                setting_up.set_up(watch, {"paused": act == "pause"})
+            case "run":
+                setting_up.run(watch)
+            case "remove":
+                setting_up.remove(watch)
+            case "system":
+                telling.tell(nights.after_call(watch, value, timezone.now()))
     except ValueError as error:
-        raise Refused(f"{error}.") from error
-    telling.tell(night)
+        raise Refused(f"{str(error).rstrip('.')}.") from error
+
+
+def facts_in(words: list[str]) -> dict[str, Any]:
+    """The fields of words such as at=03:00. Raises ValueError."""
+    facts: dict[str, Any] = {}
+    for word in words:
+        field, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f"{word!r} says no value: write FIELD=VALUE, such as at=03:00")
+        facts[field] = list(filter(None, value.split(","))) if field == "days" else value
+    return facts
 
 
 def line_of(point: trend.Point) -> str:

@@ -12,7 +12,7 @@ from config.health.metrics import exposition
 from evaluation.models import Night, Verdict, Watch
 from evaluation.watching.tests.cast import make_night, make_watch
 from ratings.models import Assignment, Baseline, Engine, Ranking, Role, System
-from ratings.tests.calls import make_caller
+from ratings.tests.calls import make_caller, pointers
 from ratings.tests.cast import (
     Imported,
     grade,
@@ -216,6 +216,90 @@ def test_a_command_and_a_call_add_a_night_from_a_system(admin, shop, capsys):
     assert caller.get("/collections/hills/watches").json()[0]["alarms"] == []
     call_command("watch", "hills", watch.name, "--format", "json")
     assert len(json.loads(capsys.readouterr().out)["nights"]) == 2
+
+
+def test_a_command_makes_changes_pauses_runs_and_removes_a_watch(shop, capsys):
+    Engine.objects.create(collection=shop, name="live", dialect="json", address="http://127.0.0.1:9/")
+    call_command("watch", "hills", "Nightly", "--make", "engine=live", "at=03:00", "days=0,4", "margin=0.03")
+    watch = Watch.objects.get()
+    assert (watch.engine.name, watch.days, watch.margin, watch.depth) == ("live", [0, 4], 0.03, 20)
+    assert watch.next_at.weekday() in (0, 4) and watch.asked["measure"] == "nDCG@10"
+    call_command("watch", "hills", "Nightly", "--change", "measure=nDCG@5", "options=gain=exponential")
+    watch.refresh_from_db()
+    assert (watch.asked["measure"], watch.asked["gain"]) == ("nDCG@5", "exponential")
+    assert (watch.engine.name, watch.days, watch.margin) == ("live", [0, 4], 0.03)
+    call_command("watch", "hills", "Nightly", "--pause")
+    watch.refresh_from_db()
+    assert watch.paused and watch.next_at is None
+    call_command("watch", "hills", "Nightly", "--resume")
+    watch.refresh_from_db()
+    assert not watch.paused and watch.next_at
+    call_command("watch", "hills", "Nightly", "--run")
+    assert "gap: " in capsys.readouterr().out and watch.nights.count() == 1  # the host is not allowed
+    call_command("watch", "hills", "Nightly", "--remove")
+    assert not Watch.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--make", "engine=other"], "engine: No engine 'other' is connected."),
+        (["--make", "margin=2"], "margin: Choose a number from 0 to 1."),
+        (["--make", "colour=red"], "colour: There is no such field. Fields are name, engine, depth,"),
+        (["--make", "margin"], "'margin' says no value: write FIELD=VALUE"),
+        (["--run"], "There is no watch 'Nightly' in hills. It has none. Make one with --make."),
+    ],
+)
+def test_a_command_refuses_a_watch_by_the_rules_of_the_page(shop, words, said):
+    with pytest.raises(CommandError) as error:
+        call_command("watch", "hills", "Nightly", *words)
+    assert said in str(error.value) and not Watch.objects.exists()
+
+
+def test_a_call_makes_changes_pauses_runs_and_removes_a_watch(shop):
+    Engine.objects.create(collection=shop, name="live", dialect="json", address="http://127.0.0.1:9/")
+    lead = make_member(shop, "lead", Role.ADMIN)
+    caller = make_caller(lead, shop, "import", "read")
+    sent = {"name": "Nightly", "engine": "live", "at": "03:00", "days": [0, 4], "margin": 0.03}
+    answer = caller.post("/collections/hills/watches", sent)
+    assert answer.status_code == 201
+    made = answer.json()
+    assert sent.items() <= (made | {"name": made["watch"], "at": made["at"][:5]}).items()
+    assert made["next_at"] and Watch.objects.get().created_by == lead
+    path = f"/collections/hills/watches/{made['id']}"
+    changed = caller.patch(path, {"measure": "nDCG@5", "paused": True}).json()
+    assert changed["asked"]["measure"] == "nDCG@5" and changed["paused"] and changed["next_at"] is None
+    assert (changed["engine"], changed["days"], changed["margin"]) == ("live", [0, 4], 0.03)
+    refused = caller.patch(path, {"margin": 2, "engine": "live"})
+    assert refused.status_code == 422 and pointers(refused) == ["/margin"]
+    assert pointers(caller.patch(path, {"engine": "other"})) == ["/engine"]
+    assert caller.post(f"{path}/nights", {}).json()["state"] == "gap"  # the host is not allowed
+    assert caller.patch(path, {"engine": "", "paused": False}).json()["engine"] is None
+    assert "asks no engine" in caller.post(f"{path}/nights", {}).json()["detail"]
+    assert caller.delete(path).status_code == 204 and not Watch.objects.exists()
+    assert caller.delete(path).status_code == 404
+
+
+def test_a_watch_that_the_rules_of_today_refuse_can_be_paused(shop):
+    watch = make_watch(shop, asked={"measure": "Judged@10"})
+    caller = make_caller(make_member(shop, "boss", Role.ADMIN), shop, "import")
+    path = f"/collections/hills/watches/{watch.pk}"
+    assert caller.patch(path, {"margin": 0.1}).status_code == 422
+    assert caller.patch(path, {"paused": True}).json()["paused"]
+
+
+def test_no_watch_of_a_collection_that_is_put_away_changes(shop):
+    watch = make_watch(shop)
+    type(shop).objects.update(put_away_at=AT)
+    caller = make_caller(make_member(shop, "lead", Role.ADMIN), shop, "import")
+    path = "/collections/hills/watches"
+    for answer in (
+        caller.post(path, {"name": "Other"}),
+        caller.patch(f"{path}/{watch.pk}", {"paused": True}),
+        caller.post(f"{path}/{watch.pk}/nights", {"system": "base"}),
+        caller.delete(f"{path}/{watch.pk}"),
+    ):
+        assert answer.status_code == 422 and "put away" in answer.json()["detail"]
 
 
 def test_the_first_page_has_the_last_night_and_an_alarm(shop):

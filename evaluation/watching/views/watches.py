@@ -8,15 +8,15 @@ from django.utils import timezone
 
 from ratings.models import Baseline, Collection
 from ratings.people.access import SignedInRequest, admin_page, readers_page, record_act
-from ratings.people.audit import Act, note
 from ratings.web.downloads import made_in_turn
 from ratings.web.pages import frame, paged
+from ratings.words import as_sentence
 
-from ...models import Night, Watch
+from ...models import Night
 from ...page.address import takes
 from ...page.charts import charted
 from ...page.downloads import json_response, table_response
-from .. import nights, pictures, trend
+from .. import pictures, setting_up, trend
 from ..forms import WatchForm
 from ..lookup import SECTION, gap_at_end, last_night, watch_of
 from ..trend import ENDED
@@ -76,10 +76,11 @@ def watch_file(request: HttpRequest, collection: Collection, pk: int, ending: st
 
 @admin_page
 def new_watch(request: HttpRequest, collection: Collection) -> HttpResponse:
-    blank = Watch(collection=collection, days=list(range(7)), zone=timezone.get_current_timezone_name())
+    watch = setting_up.blank(collection)
+    watch.zone = timezone.get_current_timezone_name()
     engine = collection.engines.first()
     form = WatchForm(
-        instance=blank, collection=collection, initial={"name": "Nightly", "at": "03:00", "engine": engine}
+        instance=watch, collection=collection, initial={"name": "Nightly", "at": "03:00", "engine": engine}
     )
     return form_page(request, collection, form)
 
@@ -87,8 +88,8 @@ def new_watch(request: HttpRequest, collection: Collection) -> HttpResponse:
 @record_act
 @transaction.atomic
 def make_watch(request: SignedInRequest, collection: Collection) -> HttpResponse:
-    blank = Watch(collection=collection, created_at=timezone.now(), created_by=request.user)
-    return saved(request, collection, WatchForm(request.POST, instance=blank, collection=collection))
+    watch = setting_up.blank(collection, request.user)
+    return saved(request, collection, WatchForm(request.POST, instance=watch, collection=collection))
 
 
 @admin_page
@@ -109,32 +110,27 @@ def pause_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpRe
     """Pause the watch, or go on with it."""
     watch = watch_of(collection, pk)
     watch.paused = request.POST.get("paused") == "1"
-    nights.plan(watch, timezone.now())
-    watch.save()
-    note(Act.WATCH, collection, about=watch, paused=watch.paused)
+    setting_up.keep(watch, paused=watch.paused)
     return redirect("watch", collection.slug, pk)
 
 
 @record_act
-@transaction.atomic
 def run_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Begin a night now, beside those of the timetable."""
-    watch = watch_of(collection, pk)
-    under_way = watch.nights.exclude(state__in=ENDED)
-    if under_way.exists():
-        messages.info(request, "A night is at work already.")
-    elif nights.begin(watch, timezone.now()).state == Night.State.GAP:
-        messages.error(request, "The engine cannot be asked. The last night says why.")
-    note(Act.WATCH, collection, about=watch, run=True)
+    try:
+        night = setting_up.run(watch_of(collection, pk))
+    except ValueError as error:
+        messages.info(request, as_sentence(error))
+    else:
+        if night.state == Night.State.GAP:
+            messages.error(request, "The engine cannot be asked. The last night says why.")
     return redirect("watch", collection.slug, pk)
 
 
 @record_act
-@transaction.atomic
 def remove_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     watch = watch_of(collection, pk)
-    watch.delete()
-    note(Act.WATCH_REMOVED, collection, about=watch)
+    setting_up.remove(watch)
     messages.success(request, f"{watch} is removed, with its nights. Documents that they brought stay.")
     return redirect("watches", collection.slug)
 
@@ -143,10 +139,7 @@ def saved(request: HttpRequest, collection: Collection, form: WatchForm) -> Http
     """The watch as the form has it, planned anew; or the form with its errors."""
     if not form.is_valid():
         return form_page(request, collection, form)
-    watch = form.save(commit=False)
-    nights.plan(watch, timezone.now())
-    watch.save()
-    note(Act.WATCH, collection, about=watch)
+    watch = setting_up.keep(form.save(commit=False))
     return redirect("watch", collection.slug, watch.pk)
 
 
