@@ -72,20 +72,20 @@ def asked(collection: Collection, kind: str, lines: Iterator[str], **options) ->
 
 @pytest.fixture
 def worker(settings, tmp_path) -> Iterator:
-    """Starts `manage.py work` on the database of the test. Ends what is left of it."""
+    """Starts `manage.py work`, or another program, on the database of the test. Ends what is left of it."""
     facts = connection.settings_dict
     if connection.vendor == "sqlite":
         url = f"sqlite:///{facts['NAME']}"
     else:
         host = quote(facts["HOST"], safe="")
         url = f"postgres://{facts['USER']}@{host}:{facts['PORT'] or 5432}/{facts['NAME']}"
-    environment = os.environ | {"DATABASE_URL": url, "IDEALIST_DATA": str(tmp_path)}
+    environment = os.environ | {"DATABASE_URL": url, "IDEALIST_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
     if connection.vendor == "sqlite":
         settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": tmp_path / "cache"}}
     started = []
 
-    def start() -> subprocess.Popen:
-        command = [sys.executable, str(ROOT / "manage.py"), "work"]
+    def start(*program: str) -> subprocess.Popen:
+        command = [sys.executable, *(program or (str(ROOT / "manage.py"), "work"))]
         started.append(subprocess.Popen(command, cwd=ROOT, env=environment))
         return started[-1]
 
