@@ -21,7 +21,12 @@ class Member(NamedTuple):
 
 
 def source_of(document: Document) -> dict[str, Any]:
-    """The members of a document by the names that paths begin with."""
+    """The members of a document by the names that paths begin with; its key is `id`, if no field has that name."""
+    return {"id": document.key, **members_in(document)}
+
+
+def members_in(document: Document) -> dict[str, Any]:
+    """The members of a document without its key, which nobody shows unless somebody names it."""
     return {**document.fields, "title": document.title, "body": document.body, "url": document.url}
 
 
@@ -39,7 +44,7 @@ def first_of(collection: Collection) -> QuerySet[Document]:
 
 def sample_of(collection: Collection) -> list[dict[str, Any]]:
     """The members of the first documents. One query."""
-    return [source_of(document) for document in first_of(collection)]
+    return [members_in(document) for document in first_of(collection)]
 
 
 def queries_of(collection: Collection) -> list[dict[str, Any]]:

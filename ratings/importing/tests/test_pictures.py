@@ -17,6 +17,7 @@ from ratings.importing.pictures.fetching import Fetching
 from ratings.importing.pull.fetching import Redirected
 from ratings.models import AllowedHost, Collection, Document, Grade, Job, Membership, Pair, Picture, Query, Role
 from ratings.presentation import versions
+from ratings.presentation.content import sample_of
 from ratings.presentation.parts import Part, Presented
 from ratings.tests.cast import make_member
 
@@ -460,6 +461,15 @@ def test_the_page_says_how_many_files_matched_and_what_was_looked_for(admin, sho
     page = sent_zip(admin, "IMG_1.png", "IMG_2.png")
     assert "0 of 2 matched." in page and "one.png" in page and "IMG_1.png" in page
     assert "2 of 2 matched." in sent_zip(admin, "one.png", "b.png")
+
+
+def test_files_named_by_ids_are_pictures_of_documents_that_name_none(admin, shop):
+    for key in ("SKU-1", "SKU-2"):
+        Document.objects.create(collection=shop, key=key, title=f"Title {key}")
+    versions.publish(shop, Presented((Part("title", "title"), Part("image", "id"))), base=1)
+    assert "2 of 2 matched." in sent_zip(admin, "SKU-1.png", "more/SKU-2.jpg")
+    # Nothing offers ids to be shown: a proposal is as before.
+    assert sample_of(shop)[0].keys() == {"title", "body", "url"}
 
 
 def test_straight_after_a_presentation_is_saved_the_page_says_that_it_looks_for_pictures(admin, shop):

@@ -83,7 +83,10 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
         uploads.forget(files)
-        form.add_error("files", "The presentation shows no pictures. Add a part of the kind Pictures first.")
+        cure = (
+            "Add a part of the kind Pictures first, with the path id if the files are named by ids of documents."
+        )
+        form.add_error("files", f"The presentation shows no pictures. {cure}")
         return pictures_page(request, collection, form)
     return redirect("pictures", collection.slug)
 
