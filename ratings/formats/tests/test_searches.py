@@ -176,3 +176,9 @@ def test_what_is_refused(content, reading, problem):
 
 def test_whatever_column_was_not_meant_each_line_may_be_one_search():
     assert found("query,session\nred shoes,40\n", columns={"count": ""}) == [("red shoes", 1)]
+
+
+def test_of_two_columns_of_numbers_the_second_may_be_the_counts():
+    (refusal,) = refused("2024,40\n2025,30\n")
+    (option,) = refusal.options
+    assert found("2024,40\n2025,30\n", columns=option.value) == [("2024", 40), ("2025", 30)]
