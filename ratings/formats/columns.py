@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from . import values
+from .source import LONGEST_NAME, MOST_COLUMNS
 
 # Names of columns with queries and documents, in a table of any kind. Ids stand before possible titles, and docno
 # before docid, which beside a docno is a number inside an index.
@@ -166,12 +167,6 @@ def are_only_of(kind: str, names: Iterable[str]) -> bool:
     return bool(layout.raters) or ("grade" in roles and normalised(layout.column["grade"]) != "score")
 
 
-def by_position(kind: str, names: Iterable[str]) -> dict[str, str]:
-    """Role -> name of the columns of a table without a header, by their number."""
-    names = list(names)
-    return dict(zip(BY_POSITION.get((kind, len(names)), []), names, strict=False))
-
-
 def names_in(role: str, chosen: str | Sequence[str]) -> list[str]:
     """The names of the columns that are chosen for a role. In text, as commands have it, | parts several."""
     if isinstance(chosen, str):
@@ -298,6 +293,14 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     unlisted = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
     return ", ".join(map(values.quoted, names[:12])) + unlisted
+
+
+def too_wide(names: Sequence[str]) -> str:
+    """The problem of too many columns or a too long name; "" where there is none."""
+    if len(names) > MOST_COLUMNS:
+        return f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are read"
+    long = next((name for name in names if len(name) > LONGEST_NAME), None)
+    return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters" if long else ""
 
 
 def example(kind: str) -> dict[str, str | None]:

@@ -114,22 +114,22 @@ def is_table(start: Start) -> bool:
     return delimiter != NO_DELIMITER
 
 
-def line_below_title(kind: str, start: Start, needed: list[str]) -> int:
+def line_below_title(kind: str, start: Start) -> int:
     """The number of the line below a title that seems to name the columns; 0 without one or without a title."""
-    if is_known(kind, start, needed):
+    if is_known(kind, start):
         return 0
     text = start.text
     for number in range(2, LAST_HEADER_LINE + 1):
         text = text.partition("\n")[2]  # from line `number` on
         below = start._replace(text=text)
         is_blank = not text.partition("\n")[0].strip()
-        if not is_blank and is_known(kind, below, needed) and delimiter_of(below) != NO_DELIMITER:
+        if not is_blank and is_known(kind, below) and delimiter_of(below) != NO_DELIMITER:
             return number
     return 0
 
 
-def is_known(kind: str, start: Start, needed: list[str]) -> bool:
+def is_known(kind: str, start: Start) -> bool:
     """Whether the first record may name the columns that rows of `kind` need."""
     first = next(iter(first_records(start, delimiter_of(start))), [])
     roles = {usual_role(kind, cell) for cell in first}
-    return set(needed) <= roles and has_header(kind, start) is not False
+    return set(NEEDED[kind]) <= roles and has_header(kind, start) is not False

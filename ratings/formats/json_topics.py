@@ -6,7 +6,7 @@ from typing import Any
 
 from . import strict_json, tables, values
 from .refusal import Refusal
-from .rows import Topic
+from .rows import Topic, rows_of_each
 from .source import Source, Start
 
 CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as {"q1": "…"}.'
@@ -77,26 +77,28 @@ def _text_of_turn(turn: dict[str, Any]) -> Any:
 
 def read_topics(source: Source) -> Iterator[Topic | Refusal]:
     """Topics in the order of the file. A query without an id has no key; the import makes one of its text."""
-    return tables.read_objects("queries", source, _topics_and_turns(source))
+    return tables.read_records("queries", source, _topics_and_turns(source), uniform=False)
 
 
 def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
-    is_noted = False
-    for item in _records(source):
-        if isinstance(item, Refusal) or not _turns_of(item[1]):
-            yield item
-            continue
+    note = f"{source.name}: its topics are conversations, of which each turn is a query."
+
+    def turns_of(item: tuple[int, dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
         line, record = item
-        if not is_noted:
-            source.notes.append(f"{source.name}: its topics are conversations, of which each turn is a query.")
-            is_noted = True
+        if not _turns_of(record):
+            yield item
+            return
+        if note not in source.notes:
+            source.notes.append(note)
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(_turns_of(record), 1):
             if SYSTEM_MEMBER in turn and not _text_of_turn(turn):
                 continue
             number = turn.get("number", turn.get("turn_id", place))
             yield line, {"key": f"{topic}_{number}", "text": _text_of_turn(turn)}
+
+    return rows_of_each(source, _records(source), turns_of, CURE)
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:

@@ -1,13 +1,14 @@
 """JSON objects, one on each line or all in a list."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from . import values
 from .refusal import Refusal
-from .source import Source, Start
-from .strict_json import loaded, parts
+from .rows import rows_of_each
+from .source import Line, Source, Start
+from .strict_json import Part, loaded, parts
 
 CURE = "A line is one JSON object."
 _lenient = json.JSONDecoder()
@@ -30,27 +31,17 @@ def first_object(start: Start) -> dict[str, Any]:
 
 def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The line and the members of each object, in the order of the file."""
-    if not is_list(source.start):
-        yield from rows(source, lambda line, text: (line, loaded(text)), CURE)
-        return
-    for part in parts(source):
-        if isinstance(part, Refusal):
-            yield part
-        elif isinstance(part.value, dict):
-            yield part.line, part.value
-        else:
-            problem = f"{values.quoted(part.value)} is given where an object is expected"
-            yield source.refusal(part.line, problem, CURE)
+    if is_list(source.start):
+        return rows_of_each(source, parts(source), _in_list, CURE)
+    return rows_of_each(source, source.lines(), _in_line, CURE)
 
 
-def rows(source: Source, row_of: Callable[[int, str], Any], cure: str) -> Iterator[Any]:
-    """What `row_of` makes of each line that is not blank, without None. A ValueError becomes a refusal."""
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-        elif text := item.text.strip():
-            try:
-                if (row := row_of(item.number, text)) is not None:
-                    yield row
-            except ValueError as error:
-                yield source.refusal(item.number, str(error), cure)
+def _in_list(part: Part) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not isinstance(part.value, dict):
+        raise ValueError(f"{values.quoted(part.value)} is given where an object is expected")
+    yield part.line, part.value
+
+
+def _in_line(line: Line) -> Iterator[tuple[int, dict[str, Any]]]:
+    if text := line.text.strip():
+        yield line.number, loaded(text)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from . import jsonl, values
-from .refusal import Refusal
-from .rows import RatingLine, Topic, unique_topics
-from .source import Source, Start
+from . import values
+from .refusal import Refusal, WrongCell
+from .rows import RatingLine, Topic, rows_of_each, unique_topics
+from .source import Line, Source, Start
 
 CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
 TEXT_CURE = 'Give the text in a comment before its first line, such as "# qid:1: red shoes".'
@@ -24,14 +24,15 @@ def is_letor(start: Start) -> bool:
 def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     """The grade of each line. Features are ignored."""
 
-    def rating_of(line: int, text: str) -> RatingLine | None:
+    def rating_of(line: Line) -> Iterator[RatingLine]:
+        text = line.text.strip()
         if text.startswith("#"):
             source.comments += 1
-            return None
-        query, document, grade, _ = _cells(text)
-        return RatingLine(line, query, document, rater="", grade=values.grade(grade))
+        elif text:
+            query, document, grade, _ = _cells(text)
+            yield RatingLine(line.number, query, document, rater="", grade=values.grade(grade))
 
-    return jsonl.rows(source, rating_of, CURE)
+    return rows_of_each(source, source.lines(), rating_of, CURE)
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -47,29 +48,27 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
     # Key of a query -> the text after its documents. "": a comment gave the text, or the query was refused, so the
     # text after further documents is not compared.
     text_of_query: dict[str, str] = {}
-    for item in source.lines():
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        text = item.text.strip()
-        cure = CURE
-        try:
-            if header := _header.match(text):
-                key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
+
+    def topics_of(line: Line) -> Iterator[Topic]:
+        text = line.text.strip()
+        if header := _header.match(text):
+            key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
+            text_of_query[key] = ""
+            yield Topic(line.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
+        elif text and not text.startswith("#"):
+            key, _, _, query_text = _cells(text)
+            if key not in text_of_query:
+                text_of_query[key] = query_text
+                try:
+                    yield Topic(line.number, key, values.checked_text(query_text, f"text of query {key}"))
+                except ValueError as error:
+                    raise WrongCell(str(error), TEXT_CURE) from error
+            elif text_of_query[key] not in ("", query_text):
+                earlier = values.quoted(text_of_query[key])
                 text_of_query[key] = ""
-                yield Topic(item.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
-            elif text and not text.startswith("#"):
-                key, _, _, query_text = _cells(text)
-                cure = TEXT_CURE
-                if key not in text_of_query:
-                    text_of_query[key] = query_text
-                    yield Topic(item.number, key, values.checked_text(query_text, f"text of query {key}"))
-                elif text_of_query[key] not in ("", query_text):
-                    earlier = values.quoted(text_of_query[key])
-                    text_of_query[key] = ""
-                    raise ValueError(f"query {key} has another text after its document, not {earlier}")
-        except ValueError as error:
-            yield source.refusal(item.number, str(error), cure)
+                raise WrongCell(f"query {key} has another text after its document, not {earlier}", TEXT_CURE)
+
+    return rows_of_each(source, source.lines(), topics_of, CURE)
 
 
 def _cells(text: str) -> tuple[str, str, str, str]:

@@ -1,18 +1,21 @@
-"""OpenSearch Search Relevance Workbench: query sets and judgment lists. Both name queries by their text."""
+"""OpenSearch's query sets and judgment lists, and rank_eval of Elasticsearch and OpenSearch."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from functools import partial
 from typing import Any
 
 from . import strict_json, values
-from .refusal import Refusal, cure_of
-from .rows import RatingLine, Topic, checked_id, unique_topics
+from .refusal import Refusal
+from .rows import RatingLine, Topic, checked_id, rows_of_each, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
 CURE = 'A judgment list has {"query": "…", "ratings": [{"docId": "…", "rating": "1.0"}]} for each query.'
 QUERIES_CURE = 'A query set has {"queryText": "…"} for each query.'
+RANK_EVAL_CURE = 'A request has {"id": "…", "ratings": [{"_id": "…", "rating": 3}]}.'
+RANK_EVAL_METRIC = {"dcg": {"k": 10, "normalize": True}}  # a request must have one
+INDEX_NAME, TEMPLATE_ID = "INDEX", "search"  # of the written request: the user replaces the one and adds the other
 
 
 def _holding(member: str) -> Callable[[Start], bool]:
@@ -30,15 +33,28 @@ is_judgment_list = _holding("judgmentRatings")
 is_query_set = _holding("querySetQueries")
 
 
-def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
-    def ratings_of(line: int, record: dict[str, Any]) -> Iterator[RatingLine]:
-        query = values.checked_text(text_of(record.get("query")).strip(), "query")
-        for rating in list_of(record.get("ratings"), "ratings"):
-            key = object_of(rating, "rating").get("docId")
-            document = checked_id(key, "docId", values.DOCUMENT_KEY_LENGTH, source)
-            yield RatingLine(line, query, document, rater="", grade=values.grade(text_of(rating.get("rating"))))
+def is_rank_eval(start: Start) -> bool:
+    containers = strict_json.containers(start)
+    return (1, "requests") in containers and any(name == "ratings" for _, name in containers)
 
-    return _rows(source, ratings_of, CURE, "judgmentRatings")
+
+def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
+    """The ratings of a judgment list, which names queries by their text."""
+    return _rows(source, partial(_ratings_in, source, "query", "docId"), CURE, "judgmentRatings")
+
+
+def read_rank_eval(source: Source) -> Iterator[RatingLine | Refusal]:
+    """The ratings of rank_eval, whose requests are named by the ids or texts of queries."""
+    return _rows(source, partial(_ratings_in, source, "id", "_id"), RANK_EVAL_CURE, "requests")
+
+
+def _ratings_in(source: Source, name: str, id_name: str, line: int, record: dict) -> Iterator[RatingLine]:
+    """The ratings of a record, whose members `name` and `id_name` are the query and the id of each document."""
+    query = values.checked_text(text_of(record.get(name)).strip(), name)
+    for rating in list_of(record.get("ratings"), "ratings"):
+        key = object_of(rating, "rating").get(id_name)
+        document = checked_id(key, id_name, values.DOCUMENT_KEY_LENGTH, source)
+        yield RatingLine(line, query, document, rater="", grade=values.grade(text_of(rating.get("rating"))))
 
 
 def read_judged_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -61,31 +77,42 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
 
 def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, member: str) -> Iterator:
     """The rows of each record in the member, at the top of the file or in each hit of a saved answer."""
-    for part in strict_json.parts(source):
-        if isinstance(part, Refusal):
-            yield part
-            continue
-        try:
-            records = [part.value] if part.path[0] == member else []  # at the top each record is a part
-            if part.path == ("hits", "hits"):  # in a saved answer the list of all hits is one part
-                for hit in list_of(part.value, "hits"):
-                    document = object_of(object_of(hit, "hit").get("_source"), "_source")
-                    records += list_of(document.get(member), member)
-            for record in records:
-                yield from rows_of(part.line, object_of(record, "record"))
-        except ValueError as error:
-            yield source.refusal(part.line, str(error), *cure_of(error, cure))
+
+    def rows_of_part(part: strict_json.Part) -> Iterator:
+        records = [part.value] if part.path[0] == member else []  # at the top each record is a part
+        if part.path == ("hits", "hits"):  # in a saved answer the list of all hits is one part
+            for hit in list_of(part.value, "hits"):
+                document = object_of(object_of(hit, "hit").get("_source"), "_source")
+                records += list_of(document.get(member), member)
+        for record in records:
+            yield from rows_of(part.line, object_of(record, "record"))
+
+    return rows_of_each(source, strict_json.parts(source), rows_of_part, cure)
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     """A judgment list as OpenSearch imports it. Grades are texts, so decimals keep their digits."""
-    yield '{\n  "name": "Idealist judgments",\n  "description": "Judgments from Idealist",\n'
-    yield '  "type": "IMPORT_JUDGMENT",\n  "judgmentRatings": ['
-    for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
+
+    def record_of(query: str, group: Iterable[RatingLine]) -> dict:
         ratings = [{"docId": row.document, "rating": values.grade_text(row.grade)} for row in group]
-        record = json.dumps({"query": query, "ratings": ratings}, ensure_ascii=False)
-        yield f"{',' if i else ''}\n    {record}"
-    yield "\n  ]\n}\n"
+        return {"query": query, "ratings": ratings}
+
+    yield '{\n  "name": "Idealist judgments",\n  "description": "Judgments from Idealist",\n'
+    yield from strict_json.written('  "type": "IMPORT_JUDGMENT",\n  "judgmentRatings": [', rows, record_of)
+
+
+def write_rank_eval(rows: Iterable[RatingLine]) -> Iterator[str]:
+    """A body for `_rank_eval` of Elasticsearch, for whole grades only: a request for each query by its text.
+
+    The user adds the template of their search, which gets the text as `query`, and the name of their index.
+    """
+
+    def request_of(query: str, group: Iterable[RatingLine]) -> dict:
+        rated = [{"_index": INDEX_NAME, "_id": row.document, "rating": int(row.grade or 0)} for row in group]
+        return {"id": query, "template_id": TEMPLATE_ID, "params": {"query": query}, "ratings": rated}
+
+    head = f'{{\n  "metric": {json.dumps(RANK_EVAL_METRIC)},\n  "requests": ['
+    return strict_json.written(head, rows, request_of)
 
 
 READS = {"queries": read_judged_queries, "ratings": read_ratings}  # of a judgment list, by kind of row

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from . import budget, values
 from .budget import TooMuch
+from .columns import too_wide
 from .packing import DAMAGED
 from .refusal import Refusal
 from .rows import WRITTEN_COLUMNS, RatingLine, RunLine, written_cells
-from .source import BLOCK_BYTES, LONGEST_LINE, LONGEST_NAME, MOST_COLUMNS, Source, Start, Unopened
+from .source import BLOCK_BYTES, LONGEST_LINE, MOST_COLUMNS, Source, Start, Unopened
 
 MAGIC = b"PAR1"
 ROWS_AT_ONCE = 256  # in memory while reading
@@ -162,9 +163,8 @@ def _wrong_in(file: Any) -> str:
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         return f"the column {values.quoted(repeated)} appears twice"
-    for name in names:
-        if len(name) > LONGEST_NAME:
-            return f"the name {values.quoted(name)} of a column is longer than {LONGEST_NAME:,} characters"
+    if problem := too_wide(names):
+        return problem
     for group in _row_groups(file):
         if group.total_byte_size > LARGEST_ROW_GROUP:
             return f"a row group holds more than {LARGEST_ROW_GROUP >> 20:,} MB"

@@ -8,7 +8,7 @@ from typing import Any
 from . import spreadsheet, strict_json, values
 from .columns import BODIES, layout_of
 from .refusal import Refusal, cure_of
-from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, unique_topics
+from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, rows_of_each, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -140,19 +140,16 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
 def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Each document of the snapshot with its fields, once. Documents without fields are left out."""
     earlier_keys = set()
-    for part in strict_json.parts(source):
-        if isinstance(part, Refusal):
-            yield part
-        elif part.path[0] == "docs":
-            try:
-                for result in list_of(part.value, "results"):
-                    key = _document(result, source, "id")
-                    fields = object_of(result.get("fields") or {}, "fields")
-                    if fields and key not in earlier_keys:
-                        earlier_keys.add(key)
-                        yield _with_content(part.line, key, fields)
-            except ValueError as error:
-                yield source.refusal(part.line, str(error), *cure_of(error, CURE))
+
+    def documents_of(part: strict_json.Part) -> Iterator[DocumentLine]:
+        for result in list_of(part.value, "results") if part.path[0] == "docs" else ():
+            key = _document(result, source, "id")
+            fields = object_of(result.get("fields") or {}, "fields")
+            if fields and key not in earlier_keys:
+                earlier_keys.add(key)
+                yield _with_content(part.line, key, fields)
+
+    return rows_of_each(source, strict_json.parts(source), documents_of, CURE)
 
 
 def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:

@@ -70,8 +70,8 @@ def _text(name: str, title: str, fits: Callable, reads: Mapping, **more) -> Form
     return Format(name, title, _always(fits), reads, **more)
 
 
-def _quepid_csv(name: str, title: str, writes: Mapping[str, Writer]) -> Format:
-    return Format(name, title, lambda kind, start: False, {}, writes, TEXT, spreadsheet=True, ending="csv")
+def _only_written(name: str, title: str, writes: Mapping[str, Writer], ending: str, **more) -> Format:
+    return Format(name, title, lambda kind, start: False, {}, writes, TEXT, ending=ending, **more)
 
 
 def _table(name: str, title: str, fits: Callable, write: Callable | None, **more) -> Format:
@@ -80,20 +80,17 @@ def _table(name: str, title: str, fits: Callable, write: Callable | None, **more
     return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
-def _judgments(write: Writer) -> dict[str, Writer]:
-    return {"judgments": write}
-
-
 _parquet, _xlsx = _always(parquet.is_parquet), _always(xlsx.is_xlsx)
 _NUMBERS = "numbers by query and document: BEIR, ranx, pytrec_eval"
 _CSV = "comma-, semicolon- or tab-separated values"
 _BOOK_CSV = "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv"
+_QUEPID_CSV = "Quepid ratings (CSV); read as csv"
 _RANK_EVAL = "_rank_eval of Elasticsearch (JSON); read as rank-eval"
-_JUDGMENT_LIST = {"writes": _judgments(opensearch.write_judgments)}
-_RRE = {"writes": _judgments(rre.write_judgments)}
-_LETOR = {"writes": _judgments(letor.write_judgments), "whole": True}
+_JUDGMENT_LIST = {"writes": {"judgments": opensearch.write_judgments}}
+_RRE = {"writes": {"judgments": rre.write_judgments}}
+_LETOR = {"writes": {"judgments": letor.write_judgments}, "whole": True}
 _RUN = {"writes": {"results": trec.write_run}, "ending": "run"}
-_QRELS = {"writes": _judgments(trec.write_qrels), "whole": True, "ending": "qrels"}
+_QRELS = {"writes": {"judgments": trec.write_qrels}, "whole": True, "ending": "qrels"}
 
 # The first that fits is taken, so formats with more specific marks come first.
 FORMATS = (
@@ -110,20 +107,11 @@ FORMATS = (
     _json(
         "rank-eval",
         "rank_eval of Elasticsearch and OpenSearch",
-        by_query.is_rank_eval,
-        {"ratings": by_query.read_rank_eval},
+        opensearch.is_rank_eval,
+        {"ratings": opensearch.read_rank_eval},
         EITHER,
     ),
-    Format(
-        "elasticsearch",
-        _RANK_EVAL,
-        lambda kind, start: False,
-        {},
-        _judgments(by_query.write_rank_eval),
-        TEXT,
-        whole=True,
-        ending="json",
-    ),
+    _only_written("elasticsearch", _RANK_EVAL, {"judgments": opensearch.write_rank_eval}, "json", whole=True),
     _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, EITHER),
     _table("parquet", "Parquet", _parquet, parquet.write, binary=True, ending="parquet"),
     _table("xlsx", "Excel workbook", _xlsx, None, binary=True),
@@ -147,9 +135,9 @@ FORMATS = (
         trec_documents.is_documents,
         {"documents": trec_documents.read_documents},
     ),
-    _table("csv", _CSV, tables.is_delimited, tables.write, spreadsheet=True, ending="csv"),
-    _quepid_csv("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}),
-    _quepid_csv("quepid-csv", "Quepid ratings (CSV); read as csv", _judgments(quepid.write_judgments)),
+    _table("csv", _CSV, header.is_known, tables.write, spreadsheet=True, ending="csv"),
+    _only_written("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}, "csv", spreadsheet=True),
+    _only_written("quepid-csv", _QUEPID_CSV, {"judgments": quepid.write_judgments}, "csv", spreadsheet=True),
     _text("trec-run", "TREC run", trec.is_run, {"results": trec.read_run}, **_RUN),
     _text("trec-qrels", "TREC qrels", trec.is_qrels, {"ratings": trec.read_qrels}, **_QRELS),
     _text(
@@ -249,7 +237,7 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
 def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
     """The refusal of a title above a table, and of qrels with several grades; None for any other file."""
     may_have_title = format in (None, BY_NAME["csv"]) and source.reading.header is None
-    if may_have_title and (line := header.line_below_title(kind, source.start, columns.NEEDED[kind])):
+    if may_have_title and (line := header.line_below_title(kind, source.start)):
         says = Option("header", str(line), "it does")
         return source.refusal(1, f"this line seems to be a title, and line {line} to name the columns", says)
     if format is None and kind == "ratings" and (doubt := trec.doubt(source.start)):
@@ -259,7 +247,8 @@ def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
 
 def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     """The default format of a file in no format of `kind`; a refusal of JSON or TREC unless the default is it."""
-    other_format = _of_other_kinds(source, kind)
+    others = (format for format in FORMATS if kind not in format.reads)
+    other_format = next((f for f in others if any(f.fits(rows, source.start) for rows in f.reads)), None)
     is_json = source.start.text.lstrip().startswith(("{", "["))
     is_foreign_trec = other_format is not None and other_format.name in TREC and default not in TREC
     if not is_foreign_trec and (default == "jsonl" or not is_json):
@@ -272,12 +261,6 @@ def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
     cures.append(f"Give {kind} as one object on each line, such as {_OBJECT[kind]}.")
     return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {names}"))
-
-
-def _of_other_kinds(source: Source, kind: str) -> Format | None:
-    """The format that fits the file and holds no rows of `kind`."""
-    others = (format for format in FORMATS if kind not in format.reads)
-    return next((f for f in others if any(f.fits(rows, source.start) for rows in f.reads)), None)
 
 
 def _of_another_tool(start: Start) -> tuple[str, str] | None:

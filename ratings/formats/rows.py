@@ -1,6 +1,6 @@
 """The rows that formats read and write: one type for each kind, with the line on which a row begins."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..words import counted
 from . import values
-from .refusal import Option, Refusal, WrongCell
+from .refusal import Cure, Option, Refusal, WrongCell, cure_of
 from .source import Source
 
 ID_CURE = "Write the id as text, as otherwise 1.10 and 1.1 would be one id."
@@ -81,6 +81,21 @@ def checked_id(value: Any, what: str, longest: int, source: Source) -> str:
     if key != text and note not in source.notes:
         source.notes.append(note)
     return values.checked_key(key, what, longest)
+
+
+def rows_of_each(source: Source, items: Iterable, rows_of: Callable[[Any], Iterable], cure: Cure) -> Iterator:
+    """The rows that `rows_of` makes of each item of a reader; refusals stay, and its ValueError becomes one.
+
+    An item is a tuple that begins with its line.
+    """
+    for item in items:
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        try:
+            yield from rows_of(item)
+        except ValueError as error:
+            yield source.refusal(item[0], str(error), *cure_of(error, cure))
 
 
 def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:

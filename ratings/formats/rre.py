@@ -1,11 +1,9 @@
 """Rated Ranking Evaluator: queries in groups or alone, each with its relevant documents and their gain."""
 
-import json
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Any
 
-from . import strict_json, values
+from . import strict_json, tables, values
 from .refusal import Refusal
 from .rows import RatingLine, Topic, checked_id, unique_topics
 from .source import Source, Start
@@ -76,16 +74,13 @@ def _gains(documents: Any, source: Source) -> Iterator[tuple[str, Any]]:
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     """A file of queries, each with its documents. Users fill in the index and the template."""
-    yield '{\n  "index": "",\n  "id_field": "id",\n  "template": "template.json",\n  "queries": ['
-    for i, (query, group) in enumerate(groupby(rows, key=lambda row: row.query)):
-        gains = ", ".join(f'{_json(row.document)}: {{"gain": {values.grade_text(row.grade)}}}' for row in group)
-        yield f'{"," if i else ""}\n    {{"placeholders": {{"$query": {_json(query)}}},'
-        yield f' "relevant_documents": {{{gains}}}}}'
-    yield "\n  ]\n}\n"
 
+    def record_of(query: str, group: Iterable[RatingLine]) -> dict:
+        gains = {row.document: {"gain": tables.plain_json(row.grade)} for row in group}
+        return {"placeholders": {"$query": query}, "relevant_documents": gains}
 
-def _json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    head = '{\n  "index": "",\n  "id_field": "id",\n  "template": "template.json",\n  "queries": ['
+    return strict_json.written(head, rows, record_of)
 
 
 READS = {"queries": read_queries, "ratings": read_ratings}  # by kind of row

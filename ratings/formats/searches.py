@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from . import header, parquet, strict_json, tables, values, xlsx
+from . import header, parquet, tables, values, xlsx
 from .columns import listed, normalised
 from .refusal import Option, Refusal
-from .registry import unsupported
+from .registry import BY_NAME, unsupported
+from .rows import rows_of_each
 from .source import Source
+from .strict_json import text_of
 
 # What a column holds -> its usual names, the likeliest first, as `normalised` returns them.
 NAMES = {
@@ -28,13 +30,8 @@ NAMES = {
     "day": ["timestamp", "@timestamp", "date", "day", "datetime", "time"],
     "stratum": [],
 }  # fmt: skip
-FORMATS = {
-    "lines": "a search on each line",
-    "csv": "comma-, semicolon- or tab-separated values",
-    "jsonl": "JSON objects, one on each line or in a list",
-    "parquet": "Parquet",
-    "xlsx": "Excel workbook",
-}
+FORMATS = {"lines": "a search on each line"}
+FORMATS |= {name: BY_NAME[name].title for name in ("csv", "jsonl", "parquet", "xlsx")}
 LONGEST_STRATUM = 100  # characters; the rest is cut off
 CURE = "Correct the line, or leave it out."
 _counted_line = re.compile(r"\s+([0-9]+) (.*)")  # as `uniq -c` writes it
@@ -232,31 +229,18 @@ def _is_count(cell: Any) -> bool:
 
 def _searches(source: Source, records: Iterable, column: dict[str, str]) -> Iterator[Search | Refusal]:
     """The search of each record with a query and a count, or its refusal. `column`: role -> name of the column."""
-    text, count, stratum, id, day = map(column.get, ("text", "count", "stratum", "id", "day"))
-    for item in records:
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        line, cells = item
-        try:
-            query = _text(cells.get(text)).strip()
-            number = _count(cells.get(count)) if count else 1
-            if not query or not number:
-                continue
-            yield Search(
-                line,
-                values.checked_text(query, "query"),
-                number,
-                _text(cells.get(stratum)).strip()[:LONGEST_STRATUM] if stratum else "",
-                _text(cells.get(id)) if id else "",
-                _iso_day(cells.get(day)) if day else "",
-            )
-        except ValueError as error:
-            yield source.refusal(line, str(error), CURE)
 
+    def search_of(record: tuple[int, dict[str, Any]]) -> Iterator[Search]:
+        line, cells = record
+        cell = {role: cells.get(name) for role, name in column.items()}
+        query = text_of(cell.get("text")).strip()
+        number = _count(cell["count"]) if "count" in cell else 1
+        if query and number:
+            stratum = text_of(cell.get("stratum")).strip()[:LONGEST_STRATUM]
+            id, day = text_of(cell.get("id")), _iso_day(cell.get("day"))
+            yield Search(line, values.checked_text(query, "query"), number, stratum, id, day)
 
-def _text(cell: Any) -> str:
-    return cell if isinstance(cell, str) else "" if cell is None else strict_json.text_of(cell)
+    return rows_of_each(source, records, search_of, CURE)
 
 
 def _count(cell: Any) -> int:

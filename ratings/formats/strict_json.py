@@ -6,10 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from . import values
-from .refusal import Refusal, cure_of
+from .refusal import Refusal
+from .rows import rows_of_each
 from .source import LONGEST_LINE, Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
@@ -86,14 +89,22 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
 
 def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *members: str) -> Iterator:
     """The rows that `rows_of` makes of each object in these members of the file; its ValueError as a refusal."""
-    for part in parts(source):
-        if isinstance(part, Refusal):
-            yield part
-        elif part.path[0] in members:
-            try:
-                yield from rows_of(part.line, object_of(part.value, "record"))
-            except ValueError as error:
-                yield source.refusal(part.line, str(error), *cure_of(error, cure))
+
+    def rows_of_part(part: Part) -> Iterable:
+        return rows_of(part.line, object_of(part.value, "record")) if part.path[0] in members else ()
+
+    return rows_of_each(source, parts(source), rows_of_part, cure)
+
+
+def written(head: str, rows: Iterable, record_of: Callable[[str, Iterable], dict]) -> Iterator[str]:
+    """The text of an object that ends with a list of records, one for the rows of each query, each on a line.
+
+    `head`: the text of the object up to its list. The rows must be grouped by query.
+    """
+    yield head
+    for i, (query, group) in enumerate(groupby(rows, key=attrgetter("query"))):
+        yield f"{',' if i else ''}\n    {json.dumps(record_of(query, group), ensure_ascii=False)}"
+    yield "\n  ]\n}\n"
 
 
 def containers(start: Start) -> set[tuple[int, str]]:

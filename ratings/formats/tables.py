@@ -16,17 +16,18 @@ from typing import Any
 from ..words import counted
 from . import delimited, header, jsonl, parquet, spreadsheet, strict_json, trec, values, xlsx
 from .columns import (
+    BY_POSITION,
     NEEDED,
     RATERS,
     SEVERAL,
     Layout,
-    by_position,
     example,
     is_index,
     is_of_pairs,
     layout_of,
     listed,
     names_in,
+    too_wide,
     usual_role,
 )
 from .refusal import Option, Refusal, WrongCell, cure_of, cures_of_word
@@ -40,7 +41,7 @@ from .rows import (
     unique_topics,
     written_cells,
 )
-from .source import LONGEST_NAME, MOST_COLUMNS, Source, Start
+from .source import LONGEST_NAME, Source, Start
 
 FILL_DOWN = Option("fill_down", True, "the query above counts for it")
 YES_WORDS = {"1", "1.0", "true", "t", "yes", "y", "x"}
@@ -60,14 +61,14 @@ HasHeader = Callable[[Source, str, list[list[str]]], bool | str]  # as `_has_hea
 
 def read(format: str, kind: str, source: Source) -> Rows:
     """Rows of `kind` from a table. In Parquet and a workbook their line is the number of the row."""
-    if format == "jsonl":  # whose objects need not have the same names
-        return read_objects(kind, source, _objects(source))
-    return _rows(kind, source, records(format, kind, source), uniform=True)
+    # JSON objects need not have the same names.
+    return read_records(kind, source, records(format, kind, source), uniform=format != "jsonl")
 
 
-def read_objects(kind: str, source: Source, records: "Records") -> Rows:
-    """Rows of `kind` from (line, JSON object)."""
-    return _rows(kind, source, _within_width(source, records), uniform=False)
+def read_records(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
+    """Rows of `kind` from records; `uniform`: all of them have the columns of the first one."""
+    rows = _read(kind, source, records, uniform)
+    return unique_topics(source, rows, CURE, note=True, columns=True) if kind == "queries" else rows
 
 
 def sample(format: str, kind: str, source: Source, *has_header: HasHeader) -> list[dict[str, Any]]:
@@ -124,7 +125,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     # A single column holds the queries, whatever its name.
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
-        chosen = by_position(kind, names)
+        chosen = dict(zip(BY_POSITION.get((kind, len(names)), []), names, strict=False))
     return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
 
 
@@ -133,11 +134,6 @@ def _among(names: list[str], role: str, held: str | Sequence[str]) -> str | Sequ
     if role in SEVERAL.values():
         return [name for name in names_in(role, held) if name in names]
     return held if held in names or not isinstance(held, str) else ""
-
-
-def is_delimited(kind: str, start: Start) -> bool:
-    """Whether the first line seems to name the columns that rows of `kind` need."""
-    return header.is_known(kind, start, NEEDED[kind])
 
 
 def is_objects(kind: str, start: Start) -> bool:
@@ -152,18 +148,11 @@ def is_objects(kind: str, start: Start) -> bool:
     return bool(first) and (is_flat or set(NEEDED[kind]) <= {usual_role(kind, name) for name in first})
 
 
-def _rows(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
-    rows = _read(kind, source, records, uniform)
-    if kind != "queries":
-        return rows
-    return unique_topics(source, rows, CURE, note=True, columns=True)
-
-
 def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     """The rows of all records, with a layout for each set of columns that records have.
 
-    `uniform`: all records have the columns of the first one. Then columns may be raters, and a layout that the
-    first records contradict is refused.
+    If all have those of the first one (`uniform`), columns may be raters, and a layout that the first records
+    contradict is refused.
     """
     layouts: dict[tuple, Layout] = {}
     above: dict[str, Any] = {}
@@ -179,6 +168,8 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
             if names not in layouts:
                 if len(layouts) == MOST_LAYOUTS:
                     layouts.clear()
+                if problem := too_wide(names):
+                    raise WrongCell(problem, WIDTH_CURE)
                 layouts[names] = layout(kind, names, source, wide=uniform)
                 source.of_pairs |= kind == "documents" and is_of_pairs(kind, names)
                 if not noted:
@@ -188,7 +179,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
             if uniform:
                 yield _without_layout(kind, source, str(error), first)
                 return
-            yield source.refusal(line, str(error), Option("columns", example(kind)))
+            yield source.refusal(line, str(error), *cure_of(error, Option("columns", example(kind))))
             continue
         if uniform and first:
             if doubt := _in_doubt(kind, source, layouts[names], first):
@@ -357,21 +348,6 @@ def _with_names(source: Source, records: Iterator, is_header: Callable[[list[lis
 
 def _chosen_columns(source: Source) -> list[str]:
     return [name for role, names in source.reading.columns.items() for name in names_in(role, names)]
-
-
-def too_wide(names: Sequence[str]) -> str:
-    """The problem of too many columns or a too long name; "" where there is none."""
-    if len(names) > MOST_COLUMNS:
-        return f"there are {len(names):,} columns, at most {MOST_COLUMNS:,} are read"
-    long = next((name for name in names if len(name) > LONGEST_NAME), None)
-    return f"the name {values.quoted(long)} of a column is longer than {LONGEST_NAME:,} characters" if long else ""
-
-
-def _within_width(source: Source, records: Records) -> Records:
-    for item in records:
-        if not isinstance(item, Refusal) and (problem := too_wide(tuple(item[1]))):
-            item = source.refusal(item[0], problem, WIDTH_CURE)
-        yield item
 
 
 def _objects(source: Source) -> Records:
@@ -577,14 +553,14 @@ def write_as_json(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[s
     for row in rows:
         members = zip(WRITTEN_COLUMNS[kind], written_cells(kind, row), strict=True)
         record = {name: value for name, value in members if value not in (None, "")}
-        yield json.dumps(record, ensure_ascii=False, default=_plain_json) + "\n"
+        yield json.dumps(record, ensure_ascii=False, default=plain_json) + "\n"
 
 
 def _cell(value: Any) -> str:
     return values.grade_text(value) if isinstance(value, Decimal) else text_of(value)
 
 
-def _plain_json(value: Decimal | datetime) -> int | float | str:
+def plain_json(value: Decimal | datetime) -> int | float | str:
     """A grade as a number; it has at most 15 digits, which a float keeps. A time as text."""
     if isinstance(value, datetime):
         return value.isoformat()

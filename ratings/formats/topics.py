@@ -9,8 +9,8 @@ from xml.parsers import expat
 
 from . import header, tables, values
 from .columns import listed
-from .refusal import Option, Refusal
-from .rows import Topic
+from .refusal import Option, Refusal, WrongCell, cure_of
+from .rows import Topic, rows_of_each
 from .source import LONGEST_LINE, Source, Start
 from .trec_documents import elements
 
@@ -60,12 +60,13 @@ def _read_lines(source: Source, first: str) -> Iterator[Topic | Refusal]:
 
 def _read_sgml(source: Source) -> Iterator[Topic | Refusal]:
     """Topics between <top> and </top>; their parts need no end tags."""
-    for element in elements(source, "top", "topic", "End each topic with </top>."):
-        if isinstance(element, Refusal):
-            yield element
-        else:
-            line, _, content = element
-            yield _topic(source, line, _parts(content))
+
+    def topics_of(element: tuple[int, str, str]) -> Iterator[Topic]:
+        line, _, content = element
+        yield _topic(line, _parts(content))
+
+    topics = elements(source, "top", "topic", "End each topic with </top>.")
+    return rows_of_each(source, topics, topics_of, MARKUP_CURE)
 
 
 def _parts(text: str) -> dict[str, list[str]]:
@@ -138,30 +139,30 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
         parts[part_of_tag.get(_name(child), "")].append("".join(child.itertext()))
     unknown_tags = [_name(child) for child in element if _name(child) not in part_of_tag]
     tags = (element.attrib["type"],) if element.get("type") else None
-    topic = _topic(source, line, parts, tags)
-    if isinstance(topic, Refusal) and unknown_tags and "title" not in parts:
-        choose = Option("columns", {"text": None}, "one of them holds the text")
-        return source.refusal(line, f"{topic.problem}; it has the tags {listed(unknown_tags)}", choose)
-    return topic
-
-
-def _topic(
-    source: Source, line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None
-) -> Topic | Refusal:
-    """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need."""
-    texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
     try:
-        key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
+        return _topic(line, parts, tags)
     except ValueError as error:
-        return source.refusal(line, str(error), MARKUP_CURE)
+        if not unknown_tags or "title" in parts:
+            return source.refusal(line, str(error), *cure_of(error, MARKUP_CURE))
+        choose = Option("columns", {"text": None}, "one of them holds the text")
+        return source.refusal(line, f"{error}; it has the tags {listed(unknown_tags)}", choose)
+
+
+def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None) -> Topic:
+    """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need.
+
+    Raises ValueError.
+    """
+    texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
+    key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
     joined = {name: "\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM}
     text_part = next((name for name in _TEXT_FROM if joined[name]), None)
     if text_part is None:
-        return source.refusal(line, f"topic {values.quoted(key)} has no title and no query", MARKUP_CURE)
+        raise ValueError(f"topic {values.quoted(key)} has no title and no query")
     try:
         values.checked_text(joined[text_part], f"text of query {key}")
     except ValueError as error:
-        return source.refusal(line, str(error), "Shorten it.")
+        raise WrongCell(str(error), "Shorten it.") from error
     subtopics = [f"{i}. {text}" for i, text in enumerate(texts.get("subtopic", []), 1)]
     need = [joined[name] for name in _TEXT_FROM if name != text_part] + ["\n".join(subtopics)]
     return Topic(line, key, joined[text_part], "\n\n".join(filter(None, need)) or None, tags)

@@ -8,7 +8,7 @@ from html import unescape
 
 from . import values
 from .refusal import Refusal
-from .rows import DocumentLine
+from .rows import DocumentLine, rows_of_each
 from .source import LONGEST_LINE, Source, Start
 
 CURE = "A document is <DOC> with <DOCNO> and <TEXT>, and ends with </DOC>."
@@ -36,8 +36,7 @@ def is_documents(start: Start) -> bool:
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file, each with the line on which it begins."""
-    for element in elements(source, "doc", "document", CURE):
-        yield element if isinstance(element, Refusal) else _document(source, *element)
+    return rows_of_each(source, elements(source, "doc", "document", CURE), _documents, CURE)
 
 
 def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[int, str, str] | Refusal]:
@@ -84,16 +83,14 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
         yield source.refusal(begun, f"the {what} that begins here is not closed", cure)
 
 
-def _document(source: Source, line: int, attributes: str, text: str) -> DocumentLine | Refusal:
-    """The document. Its key is its <DOCNO>, or else the id in its <DOC>."""
+def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
+    """The document of an element. Its key is its <DOCNO>, or else the id in its <DOC>."""
+    line, attributes, text = element
     docno, id = _docno.search(text), _id.search(attributes)
     if docno is None and id is None:
-        return source.refusal(line, "the document has no <DOCNO>", CURE)
+        raise ValueError("the document has no <DOCNO>")
     key = docno[1] if docno else unescape(id[1] or id[2] or id[3] or "")
-    try:
-        key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
-    except ValueError as error:
-        return source.refusal(line, str(error), CURE)
+    key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
     titles = []
     bodies = []
     url = None
@@ -115,7 +112,7 @@ def _document(source: Source, line: int, attributes: str, text: str) -> Document
     bodies = bodies or list(filter(None, other_texts))
     title = " ".join(" ".join(titles).split()) if titles else None
     body = "\n\n".join(filter(None, bodies)) if bodies else None
-    return DocumentLine(line, key, title, body, url, fields or None)
+    yield DocumentLine(line, key, title, body, url, fields or None)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
