@@ -60,7 +60,8 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
         last = None
 
     may_be_shorter = delimiter == "\t" and source.reading.header is False
-    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=_quoting(source))
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL
+    reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=quoting)
     try:
         for cells in reader:
             size = 0
@@ -107,7 +108,3 @@ def _broken(line: Line | None) -> tuple[str, tuple[Cure, ...]]:
 def _line(line: Line) -> str:
     """The line with its end. A first line that only names the delimiter becomes blank."""
     return "\n" if line.number == 1 and DELIMITER_LINE.fullmatch(line.text) else line.text + "\n"
-
-
-def _quoting(source: Source) -> Literal[0, 3]:
-    return csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL

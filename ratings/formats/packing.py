@@ -22,14 +22,11 @@ def unpacked(stream: io.BufferedReader, head: bytes) -> tuple[BinaryIO, str]:
     if head.startswith(_GZIP):
         return gzip.GzipFile(fileobj=stream), "gzip"
     if head.startswith(_ZSTD):
-        return io.BufferedReader(_Checked(_zstd(stream))), "Zstandard"
+        import pyarrow as pa  # takes a fifth of a second, and few files need it
+
+        of_arrow = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+        return io.BufferedReader(_Checked(of_arrow)), "Zstandard"
     return stream, ""
-
-
-def _zstd(stream: BinaryIO) -> BinaryIO:
-    import pyarrow as pa  # takes a fifth of a second, and few files need it
-
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
 
 class Taken(io.RawIOBase):

@@ -238,14 +238,6 @@ class Source:
             at = error.start if isinstance(error, UnicodeDecodeError) else len(content)
             return self._broken(content.count(b"\n", 0, at) + 1, error)
 
-    def pieces(self) -> Iterator[bytes | Refusal]:
-        """The unpacked bytes in pieces. Ends with a Refusal where they cannot be read."""
-        try:
-            while block := self.read():
-                yield block
-        except (*DAMAGED, Unopened, TooMuch) as error:
-            yield self._broken(0, error)
-
     def seekable_file(self) -> BinaryIO:
         """The unpacked bytes as a file that can seek. The source closes it. Raises DAMAGED, Unopened, TooMuch."""
         if self._copy is None and not self.packing and is_file(self._raw):

@@ -26,10 +26,13 @@ class FixedZip:
         """
         digest = hashlib.sha256()
         self.counts[name] = 0
-        with self._zip.open(_entry(name), "w", force_zip64=large) as entry:
+        entry = zipfile.ZipInfo(name, FILE_TIME)
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.create_system, entry.external_attr = 3, 0o644 << 16  # otherwise they depend on the platform
+        with self._zip.open(entry, "w", force_zip64=large) as file:
             for part in parts:
                 digest.update(part)
-                entry.write(part)
+                file.write(part)
                 self.counts[name] += 1
                 yield self._out.drain()
         self.sums[name] = digest.hexdigest()
@@ -48,13 +51,6 @@ class FixedZip:
 def sums_as_text(sums: Mapping[str, str]) -> str:
     """The sums as `sha256sum` prints and checks them."""
     return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, FILE_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system, entry.external_attr = 3, 0o644 << 16  # otherwise they depend on the platform
-    return entry
 
 
 class _Out:
