@@ -109,7 +109,7 @@ def lines(table: Table, ids: Ids) -> Iterator[Line]:
     """The lines of a table, in the order of their ids."""
     columns = {name: _column(table, name, ids) for name in table.archive}
     all_lookups = [lookup for lookups, _ in columns.values() for lookup in lookups]
-    adapt = ADAPT_LINES.get(table.model, list)
+    adapt = ADAPT.get(table.model)
     pks = ids.of(table)
     for start in range(0, len(pks), ROWS_AT_ONCE):
         piece = pks[start : start + ROWS_AT_ONCE].tolist()
@@ -119,8 +119,10 @@ def lines(table: Table, ids: Ids) -> Iterator[Line]:
             line = {}
             for name, (lookups, value_in_line) in columns.items():
                 line[name] = value_in_line([row[lookup] for lookup in lookups])
+            if adapt:
+                adapt(line)
             batch.append(line)
-        yield from adapt(batch)
+        yield from _rankings(batch) if table.model is Ranking else batch
 
 
 def _column(table: Table, name: str, ids: Ids) -> tuple[list[str], Callable[[list], Any]]:
@@ -172,41 +174,32 @@ def _rankings(batch: list[Line]) -> list[Line]:
     return batch
 
 
-def _assignments(batch: list[Line]) -> list[Line]:
-    for line in batch:
-        if line["state"] != Assignment.State.DONE:
-            line |= {"state": Assignment.State.OPEN, "rater": None}
-    return batch
+def _assignment(line: Line) -> None:
+    if line["state"] != Assignment.State.DONE:
+        line |= {"state": Assignment.State.OPEN, "rater": None}
 
 
-def _pictures(batch: list[Line]) -> list[Line]:
+def _picture(line: Line) -> None:
     """A picture whose files are gone will be fetched again."""
-    for line in batch:
-        if line["small"] and not (store.exists(line["small"]) and store.exists(line["large"])):
-            line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
-    return batch
+    if line["small"] and not (store.exists(line["small"]) and store.exists(line["large"])):
+        line |= {"state": Picture.State.WANTED, "small": "", "large": "", "width": 0, "height": 0}
 
 
-def _runs(batch: list[Line]) -> list[Line]:
+def _run(line: Line) -> None:
     """Another server must not make calls by itself."""
-    for line in batch:
-        if line["state"] in LIVE_STATES:
-            line["state"] = JudgeRun.State.PAUSED
-    return batch
+    if line["state"] in LIVE_STATES:
+        line["state"] = JudgeRun.State.PAUSED
 
 
-def _imports(batch: list[Line]) -> list[Line]:
-    for line in batch:
-        line["files"] = [{"name": file["name"]} for file in line["files"]]
-    return batch
+def _import(line: Line) -> None:
+    line["files"] = [{"name": file["name"]} for file in line["files"]]
 
 
-ADAPT_LINES: dict[type[Model], Callable[[list[Line]], list[Line]]] = {
-    Ranking: _rankings,
-    Assignment: _assignments,
-    Picture: _pictures,
-    JudgeRun: _runs,
-    Job: _imports,
+ADAPT: dict[type[Model], Callable[[Line], None]] = {
+    Assignment: _assignment,
+    Picture: _picture,
+    JudgeRun: _run,
+    Job: _import,
 }
 
 

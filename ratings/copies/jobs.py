@@ -27,9 +27,8 @@ def restore(job: Job, progress: Progress) -> Report:
 
 
 def copy_now(job: Job, progress: Progress) -> Report:
-    slug, name = job.options["slug"], job.options["name"]
     try:
         source = Collection.objects.get(pk=job.options["source"])
-        return restoring.copy(source, slug, name, maker=job.by, progress=progress, job=job)
+        return restoring.copy(source, progress=progress, job=job)
     except Collection.DoesNotExist as error:
         raise ValueError("The collection was deleted meanwhile") from error

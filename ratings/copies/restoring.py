@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Model
@@ -163,30 +162,19 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
         raise Unreadable(name, str(error), CURE) from error
 
 
-def copy(source: Collection, slug: str, name: str, *, maker: User | None, progress: Progress, job: Job) -> Report:
-    """The report of copying a collection without what people did in it; `maker` is the admin of the copy.
-
-    Raises ValueError for a slug that is taken or invalid.
-    """
+def copy(source: Collection, *, progress: Progress, job: Job) -> Report:
+    """The report of copying a collection without what people did in it. Raises as `restore`."""
     with tempfile.TemporaryFile() as file:
         progress(f"reading {source}", None, 0)
         writing.write(source, file, copied=True)
         with unpacked(file, source.name, ours=True) as archive:
-            return restore(archive, slug, name=name, maker=maker, progress=progress, job=job)
+            return restore(archive, job.options["slug"], progress=progress, job=job)
 
 
-def restore(
-    archive: Archive,
-    slug: str,
-    *,
-    name: str = "",
-    maker: User | None = None,
-    progress: Progress = silent,
-    job: Job | None = None,
-) -> Report:
+def restore(archive: Archive, slug: str, *, progress: Progress = silent, job: Job | None = None) -> Report:
     """The report of making a collection `slug` from the archive. If it has a refusal, nothing was written.
 
-    With another `name` the collection counts as new, made now. `maker` becomes its admin. Raises ValueError for a
+    That of a copying job counts as new, made now by its account, which becomes the admin. Raises ValueError for a
     slug that is taken or invalid, and Superseded if the job was cancelled.
     """
     if problem := wrong_slug(slug):
@@ -200,7 +188,7 @@ def restore(
         _report_content(archive, slug, report)
         try:
             with transaction.atomic():
-                _write(restoring, slug, name=name, maker=maker, job=job, progress=progress)
+                _write(restoring, slug, job, progress)
         except Refused as refused:
             report.clear()
             report.refuse(*refused.refusals)
@@ -220,20 +208,14 @@ def wrong_slug(slug: str) -> str:
     return ""
 
 
-def _write(
-    restoring: "Restoring",
-    slug: str,
-    *,
-    name: str,
-    maker: User | None,
-    job: Job | None,
-    progress: Progress,
-) -> None:
+def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progress) -> None:
     """Write the pictures, the rows, the admin and the job. Raises Refused and Superseded."""
     archive, report = restoring.archive, restoring.report
     now = timezone.now()
-    if name:
-        restoring.collection_values |= {"name": name, "created_at": str(now.replace(tzinfo=None))}
+    copying = job if job and job.kind == Job.Kind.COPY else None
+    if copying:
+        made_at = str(now.replace(tzinfo=None))
+        restoring.collection_values |= {"name": copying.options["name"], "created_at": made_at}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
     try:
@@ -244,8 +226,8 @@ def _write(
         raise Refused([Refusal(archive.name, line=0, problem=problem, cure=("Choose another name.",))]) from error
     for table in archive.tables[1:]:
         restoring.write(table, progress)
-    if maker:
-        Membership.objects.create(collection=collection, user=maker, role=Role.ADMIN)
+    if copying and copying.by:
+        Membership.objects.create(collection=collection, user=copying.by, role=Role.ADMIN)
     end_of_job = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
     if job is None:
         files = [{"name": Path(archive.name).name}]

@@ -23,7 +23,8 @@ TIME_FORMAT = "%Y%m%dT%H%M%SZ"
 
 def last_backup_at() -> datetime | None:
     """The time of the newest backup; None if there is none."""
-    return max(map(_time_in, _names()), default=None)
+    times = (datetime.strptime(BACKUP_NAME.fullmatch(name)[1], TIME_FORMAT) for name in _names())
+    return max((time.replace(tzinfo=UTC) for time in times), default=None)
 
 
 def overdue_problem(*, now: datetime | None = None) -> str:
@@ -115,7 +116,3 @@ def _names() -> list[str]:
     except FileNotFoundError:
         return []
     return sorted(name for name in stored if BACKUP_NAME.fullmatch(name))
-
-
-def _time_in(name: str) -> datetime:
-    return datetime.strptime(BACKUP_NAME.fullmatch(name)[1], TIME_FORMAT).replace(tzinfo=UTC)

@@ -30,5 +30,4 @@ def referenced(apps: Apps, store: str) -> dict[str, bool]:
 def blocks(store: str, name: str) -> Iterator[bytes]:
     """The content of a file, piece by piece. Raises FileNotFoundError."""
     with storages[store].open(name) as file:
-        while block := file.read(BLOCK_BYTES):
-            yield block
+        yield from file.chunks(BLOCK_BYTES)

@@ -7,6 +7,7 @@ registers its tables.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Field, Model, QuerySet
 
@@ -68,10 +69,10 @@ class Table:
     model: type[Model]
     archive: Sequence[str]  # columns in archives; none for a table that only backups have
     key: Sequence[str]  # the fields that name a row; without any it is named by the number of its line
-    collection: str  # lookup of the collection whose rows go with it
-    copied: bool  # whether a copy of a collection has its rows
-    judges: bool  # whether archives have its rows only with the judges
-    samples: bool  # whether only archives of collections with a sample from a log have its file
+    collection: str = "collection"  # lookup of the collection whose rows go with it
+    copied: bool = False  # whether a copy of a collection has its rows
+    judges: bool = False  # whether archives have its rows only with the judges
+    samples: bool = False  # whether only archives of collections with a sample from a log have its file
 
     @property
     def name(self) -> str:
@@ -92,18 +93,12 @@ class Table:
 TABLES: dict[type[Model], Table] = {}
 
 
-def register(
-    model: type[Model],
-    archive: str = "",
-    *,
-    key: str = "",
-    collection: str = "collection",
-    copied: bool = False,
-    judges: bool = False,
-    samples: bool = False,
-) -> None:
-    """Describe a table, which other apps do when they are loaded. Names of columns are separated by blanks."""
-    TABLES[model] = Table(model, archive.split(), key.split(), collection, copied, judges, samples)
+def register(model: type[Model], archive: str = "", key: str = "", **facts: Any) -> None:
+    """Describe a table, which other apps do when they are loaded. `facts`: other fields of Table.
+
+    Names of columns are separated by blanks.
+    """
+    TABLES[model] = Table(model, archive.split(), key.split(), **facts)
 
 
 def in_archive(*, judges: bool, samples: bool) -> list[Table]:
