@@ -147,7 +147,14 @@ def superuser_for(request: HttpRequest) -> User:
     return request.user
 
 
-of_superusers = with_access(superuser_for)
+def superuser_page(view: View) -> View:
+    """A decorator: a view for GET, called as view(request, superuser, …) for superusers."""
+    return require_safe(with_access(superuser_for)(view))
+
+
+def superuser_act(view: View) -> View:
+    """A decorator: a view for POST, called as view(request, superuser, …) for superusers."""
+    return require_POST(with_access(superuser_for)(view))
 
 
 def deletion_for(request: HttpRequest, pk: int) -> Deletion:
@@ -158,13 +165,15 @@ def deletion_for(request: HttpRequest, pk: int) -> Deletion:
 of_deletion = with_access(deletion_for, "pk")
 
 
-def copies_for(request: HttpRequest) -> QuerySet[Job]:
-    """The copies of collections that this person asked for; superusers see those of all."""
-    copies = Job.objects.filter(kind=Job.Kind.COPY).select_related("by", "collection")
-    return copies if request.user.is_superuser else copies.filter(by=request.user)
+def making_for(request: HttpRequest, kind: str, pk: int) -> Job:
+    """The job that makes a collection. Raises Http404 for all but superusers, and whoever asked for a copy."""
+    jobs = Job.objects.filter(kind=kind).select_related("by", "collection")
+    if not request.user.is_superuser:
+        jobs = jobs.filter(kind=Job.Kind.COPY, by=request.user)
+    return get_object_or_404(jobs, pk=pk)
 
 
-of_copies = with_access(copies_for)
+of_makings = with_access(making_for, "kind", "pk")
 
 
 def may_make(user: User | AnonymousUser) -> bool:

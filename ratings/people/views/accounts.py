@@ -8,12 +8,11 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
 
 from ...web.pages import paged
 from .. import accounts as changing
 from .. import erasure, mail, sessions
-from ..access import of_superusers
+from ..access import superuser_act, superuser_page
 from ..audit import Act, note
 from ..forms import AccountForm
 from ..sign_in import second_factor
@@ -26,8 +25,7 @@ class SearchForm(forms.Form):
     q = forms.CharField(label="Name or mail address", required=False, max_length=254)
 
 
-@require_safe
-@of_superusers
+@superuser_page
 def accounts(request: HttpRequest, superuser: User) -> HttpResponse:
     """All accounts by name, or those that the search finds."""
     form = SearchForm(request.GET)
@@ -39,14 +37,12 @@ def accounts(request: HttpRequest, superuser: User) -> HttpResponse:
     return render(request, "ratings/accounts.html", context, status=400 if form.errors else 200)
 
 
-@require_safe
-@of_superusers
+@superuser_page
 def account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     return account_page(request, get_object_or_404(User, pk=pk))
 
 
-@require_POST
-@of_superusers
+@superuser_act
 @transaction.atomic
 def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     user = get_object_or_404(User, pk=pk)
@@ -65,8 +61,7 @@ def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse
     return redirect("home") if user == request.user and not user.is_superuser else redirect("account", pk)
 
 
-@require_POST
-@of_superusers
+@superuser_act
 @transaction.atomic
 def make_password_link(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     """Show once a link by which the person sets a password."""
@@ -77,8 +72,7 @@ def make_password_link(request: HttpRequest, superuser: User, pk: int) -> HttpRe
     return account_page(request, user, link=request.build_absolute_uri(mail.password_link(user)))
 
 
-@require_POST
-@of_superusers
+@superuser_act
 @transaction.atomic
 def remove_second_factor(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     user = get_object_or_404(User, pk=pk)
@@ -88,8 +82,7 @@ def remove_second_factor(request: HttpRequest, superuser: User, pk: int) -> Http
     return redirect("account", pk)
 
 
-@require_POST
-@of_superusers
+@superuser_act
 def delete_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
     user = get_object_or_404(User, pk=pk)
     try:

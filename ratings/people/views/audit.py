@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.timezone import get_current_timezone
-from django.views.decorators.http import require_safe
 
 from ...formats import spreadsheet
 from ...models import AuditEvent
 from ...web import downloads
-from ..access import of_superusers
+from ..access import superuser_page
 from ..audit import Act, as_row
 
 EVENTS_PER_PAGE = 100
@@ -47,8 +46,7 @@ class FilterForm(forms.Form):
         return events.filter(**{lookup: value for lookup, value in lookups.items() if value})
 
 
-@require_safe
-@of_superusers
+@superuser_page
 def audit(request: HttpRequest, superuser: User) -> HttpResponse:
     """The latest events, or those before the event in the address."""
     form = FilterForm(request.GET, auto_id="audit_%s")
@@ -70,8 +68,7 @@ def audit(request: HttpRequest, superuser: User) -> HttpResponse:
     return render(request, "ratings/audit.html", context, status=status)
 
 
-@require_safe
-@of_superusers
+@superuser_page
 @downloads.made_in_turn
 def audit_csv(request: HttpRequest, superuser: User) -> FileResponse:
     """All events that match the filters in the address, the oldest first."""
