@@ -7,7 +7,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.utils.text import capfirst
 
-from ..copies.restoring import wrong_slug
+from ..copies.forms import OfNewCollection
 from ..models import Collection, Grade, plain_value
 from ..web.settings_forms import Versioned, refuse_others
 from ..words import as_sentence
@@ -59,7 +59,7 @@ def description_field(**more) -> forms.CharField:
     )
 
 
-class CopyForm(forms.Form):
+class CopyForm(OfNewCollection):
     """The name and the slug of a new collection."""
 
     name = name_field()
@@ -69,12 +69,6 @@ class CopyForm(forms.Form):
         required=False,
         help_text="Letters, digits, - and _. Leave empty to use the name.",
     )
-
-    def clean_slug(self) -> str:
-        slug = self.cleaned_data["slug"]
-        if slug and (problem := wrong_slug(slug)):
-            raise forms.ValidationError(f"{problem}.")
-        return slug
 
     def clean(self) -> dict:
         super().clean()

@@ -6,7 +6,17 @@ from ..importing.forms import UPLOAD_LIMIT
 from .restoring import wrong_slug
 
 
-class ArchiveForm(forms.Form):
+class OfNewCollection(forms.Form):
+    """A form with the slug of a new collection, which may be empty where the form lets it."""
+
+    def clean_slug(self) -> str:
+        slug = self.cleaned_data["slug"]
+        if slug and (problem := wrong_slug(slug)):
+            raise forms.ValidationError(f"{problem}.")
+        return slug
+
+
+class ArchiveForm(OfNewCollection):
     """A file, and the name of the new collection in addresses and commands."""
 
     file = forms.FileField(
@@ -16,8 +26,3 @@ class ArchiveForm(forms.Form):
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
     slug = forms.CharField(label="Web address", max_length=80, help_text="Letters, digits, - and _.")
-
-    def clean_slug(self) -> str:
-        if problem := wrong_slug(self.cleaned_data["slug"]):
-            raise forms.ValidationError(f"{problem}.")
-        return self.cleaned_data["slug"]

@@ -126,7 +126,7 @@ def test_a_name_that_somebody_takes_at_the_same_moment_is_said(client, monkeypat
     """Between the check of the form and the row."""
     monkeypatch.setattr(Collection, "full_clean", lambda self: None)
     make_collection("hills")
-    monkeypatch.setattr("ratings.collection.forms.wrong_slug", lambda slug: "")
+    monkeypatch.setattr("ratings.copies.forms.wrong_slug", lambda slug: "")
     response = client.post(ACT, sent(slug="hills"))
     assert response.status_code == 400 and making.TAKEN in text(response)
     assert Collection.objects.count() == 1
