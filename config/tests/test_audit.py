@@ -416,7 +416,7 @@ def test_a_removed_collection_leaves_its_events():
 def test_an_erased_person_is_in_no_event_and_the_acts_stay():
     collection = make_collection("lakes")
     rater = make_rater(collection, "Zenobia")
-    members.set_terms(rater, limit=3, weight=1, queries=[])
+    members.change_terms(rater, limit=3, weight=1, queries=[])
     with acting_for(rater.user):
         members.invite(collection, ["Zenobia <z@example.org>"], role="rater", days=1, by=rater.user)
     acts = list(AuditEvent.objects.filter(collection=collection.pk).values_list("act", flat=True))

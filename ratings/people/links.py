@@ -1,7 +1,6 @@
 """The links of new invitations: mailed, or shown once, since only their hashes are stored."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,14 +9,6 @@ from django.urls import reverse
 from ..models import Collection, Invitation
 from ..web.pages import frame
 from . import mail
-
-
-class Link(NamedTuple):
-    """The link of an invitation, and the address that opens a mail with it."""
-
-    name: str
-    address: str
-    mailto: str
 
 
 def links_page(
@@ -29,7 +20,12 @@ def links_page(
     """
     paths = [(invitation, reverse("join", args=[key])) for invitation, key in invitations]
     mailed = mail.send_invitations(paths)
-    links = [_link(request, invitation, path) for invitation, path in paths if invitation not in mailed]
+    links = []
+    for invitation, path in paths:
+        if invitation not in mailed:
+            address = request.build_absolute_uri(path)
+            mailto = mail.mailto_of(invitation, address)  # opens a mail with the link
+            links.append({"name": invitation.name, "address": address, "mailto": mailto})
     roles = {invitation.role for invitation, _ in invitations}
     first, _ = invitations[0]
     context = frame(collection, "people") | {
@@ -37,11 +33,6 @@ def links_page(
         "sent": mailed,
         "until": first.expires_at,
         "same_role": roles.pop() if len(roles) == 1 else "",
-        "file": "".join(f"{link.name}\t{link.address}\r\n" for link in links),
+        "file": "".join(f"{link['name']}\t{link['address']}\r\n" for link in links),
     }
     return render(request, "ratings/invited.html", context)
-
-
-def _link(request: HttpRequest, invitation: Invitation, path: str) -> Link:
-    address = request.build_absolute_uri(path)
-    return Link(invitation.name, address, mail.mailto_of(invitation, address))

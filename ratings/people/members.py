@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
@@ -15,11 +14,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from ..models import Collection, Invitation, Membership, Query, Rater, Rating, RatingEvent, Role
+from ..models import Collection, Invitation, Membership, Rater, Rating, RatingEvent, Role
 from ..web import limits
 from . import sessions
 from .audit import Act, note
@@ -324,15 +323,11 @@ def reactivate(rater: Rater) -> None:
     note(Act.REACTIVATED, rater.collection, about=rater)
 
 
-def change_terms(rater: Rater, **changed: Any) -> None:
-    """As `set_terms`. Terms that are not named stay."""
-    present = {"limit": rater.limit, "weight": rater.weight, "queries": [*rater.queries.all()]}
-    set_terms(rater, **present | changed)
-
-
 @transaction.atomic
-def set_terms(rater: Rater, *, limit: int | None, weight: Decimal, queries: Sequence[Query]) -> None:
-    """Set the limit, the weight of the grades and the queries of a rater (an empty list: all queries)."""
+def change_terms(rater: Rater, **changed: Any) -> None:
+    """Set the limit, the weight of the grades or the queries (an empty list: all). Terms not named stay."""
+    limit, weight = changed.get("limit", rater.limit), changed.get("weight", rater.weight)
+    queries = changed.get("queries", [*rater.queries.all()])
     weight_changes = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
     rater.queries.set(queries)
@@ -404,7 +399,3 @@ def with_work(people: Sequence[Person]) -> list[Person]:
             person = replace(person, ratings=ratings_of_rater.get(pk, 0), last_act=last_act_of_rater.get(pk))
         worked.append(person)
     return worked
-
-
-def invitations(collection: Collection) -> QuerySet:
-    return collection.invitations.select_related("created_by", "accepted_by")

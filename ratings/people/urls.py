@@ -1,6 +1,4 @@
-from django.contrib.auth.decorators import login_not_required
 from django.urls import path
-from django.views.decorators.http import require_POST
 
 from .views import (
     accounts,
@@ -24,16 +22,8 @@ PEOPLE = "collections/<slug:slug>/people/"
 urlpatterns = [
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("accounts/link/<str:key>/", sign_in_link.sign_in_link, name="sign_in_link"),
-    path(
-        "accounts/forgotten/",
-        login_not_required(new_password.ForgottenPassword.as_view()),
-        name="forgotten_password",
-    ),
-    path(
-        "accounts/forgotten/<str:uidb64>/<str:token>/",
-        login_not_required(new_password.NewPassword.as_view()),
-        name="new_password",
-    ),
+    path("accounts/forgotten/", new_password.ForgottenPassword.as_view(), name="forgotten_password"),
+    path("accounts/forgotten/<str:uidb64>/<str:token>/", new_password.NewPassword.as_view(), name="new_password"),
     path("accounts/sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("accounts/provider/", provider.provider, name="provider"),
     path("accounts/provider/callback/", provider.provider_callback, name="provider_callback"),
@@ -41,23 +31,15 @@ urlpatterns = [
     # allauth finds the pages by these names; none of its own addresses is served.
     path("accounts/sign-in/", sign_in.SignIn.as_view(), name="account_login"),
     path(FACTORS, second_factor.Index.as_view(), name="mfa_index"),
-    path(f"{FACTORS}ask/", login_not_required(second_factor.Ask.as_view()), name="mfa_authenticate"),
+    path(f"{FACTORS}ask/", second_factor.Ask.as_view(), name="mfa_authenticate"),
     path(f"{FACTORS}again/password/", second_factor.AgainByPassword.as_view(), name="account_reauthenticate"),
     path(f"{FACTORS}again/code/", second_factor.AgainByCode.as_view(), name="mfa_reauthenticate"),
     path(f"{FACTORS}again/passkey/", second_factor.AgainByPasskey.as_view(), name="mfa_reauthenticate_webauthn"),
     path(f"{FACTORS}app/", second_factor.AddApp.as_view(), name="mfa_activate_totp"),
-    path(f"{FACTORS}app/remove/", require_POST(second_factor.RemoveApp.as_view()), name="mfa_deactivate_totp"),
+    path(f"{FACTORS}app/remove/", second_factor.RemoveApp.as_view(), name="mfa_deactivate_totp"),
     path(f"{FACTORS}passkeys/add/", second_factor.AddPasskey.as_view(), name="mfa_add_webauthn"),
-    path(
-        f"{FACTORS}passkeys/<int:pk>/remove/",
-        require_POST(second_factor.RemovePasskey.as_view()),
-        name="mfa_remove_webauthn",
-    ),
-    path(
-        f"{FACTORS}codes/make/",
-        require_POST(second_factor.MakeCodes.as_view()),
-        name="mfa_generate_recovery_codes",
-    ),
+    path(f"{FACTORS}passkeys/<int:pk>/remove/", second_factor.RemovePasskey.as_view(), name="mfa_remove_webauthn"),
+    path(f"{FACTORS}codes/make/", second_factor.MakeCodes.as_view(), name="mfa_generate_recovery_codes"),
     path("accounts/password/", sign_in.ChangePassword.as_view(), name="password_change"),
     path("accounts/appearance/", appearance.save_appearance, name="save_appearance"),
     path("accounts/sessions/", sessions.sessions_page, name="sessions"),

@@ -138,7 +138,7 @@ def person_of(request: HttpRequest) -> Person:
         issuer=claims["iss"],
         subject=claims["sub"],
         name=str(claims.get("preferred_username") or claims.get("email") or claims.get("name") or ""),
-        address=verified_address(claims),
+        address=str(claims.get("email") or "") if claims.get("email_verified") in (True, "true") else "",
         groups=groups_in(claims),
         session=str(claims.get("sid") or ""),
         second_factor=gave_second_factor(claims),
@@ -146,11 +146,6 @@ def person_of(request: HttpRequest) -> Person:
         id_token=tokens["id_token"],
         next=state.get("next", ""),
     )
-
-
-def verified_address(claims: dict) -> str:
-    verified = claims.get("email_verified") in (True, "true")
-    return str(claims.get("email") or "") if verified else ""
 
 
 def groups_in(claims: dict) -> frozenset[str]:

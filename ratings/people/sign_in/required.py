@@ -1,10 +1,9 @@
 """Middleware that sends a person who needs a second factor and has none to set one up first."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
 from ...web.pages import wants_json
@@ -19,14 +18,8 @@ OPEN_VIEWS = {
 }  # fmt: skip
 
 
-class SecondFactorRequired:
+class SecondFactorRequired(MiddlewareMixin):
     """Calls with an API token pass: `people.bearer` refuses those of people who lack it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view_func, args, kwargs) -> HttpResponse | None:
         if not settings.SECOND_FACTOR or request.resolver_match.view_name in OPEN_VIEWS:

@@ -24,10 +24,6 @@ from . import recovery_codes, secrets_at_rest
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 
-def has_one(user: User) -> bool:
-    return is_mfa_enabled(user, FACTORS)
-
-
 def kinds_of(user: User) -> set[str]:
     """The kinds of what the person set up: totp, webauthn, recovery_codes."""
     return set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
@@ -50,7 +46,7 @@ def is_missing_for_programs(user: User) -> bool:
 
 def lacks(user: User) -> bool:
     needed = settings.SECOND_FACTOR and members.roles_of(user) & settings.SECOND_FACTOR
-    return bool(needed) and not has_one(user)
+    return bool(needed) and not is_mfa_enabled(user, FACTORS)
 
 
 def given_at_provider(request: HttpRequest, user: User) -> bool:
@@ -105,17 +101,13 @@ class Adapter(DefaultMFAAdapter):
         number = Authenticator.objects.filter(user=user, type=type).count() + 1
         return gettext("Passkey %(number)d") % {"number": number}
 
-    def encrypt(self, text: str) -> str:
-        return secrets_at_rest.encrypt(text)
-
-    def decrypt(self, encrypted_text: str) -> str:
-        return secrets_at_rest.decrypt(encrypted_text)
+    encrypt = staticmethod(secrets_at_rest.encrypt)
+    decrypt = staticmethod(secrets_at_rest.decrypt)
 
     def get_totp_label(self, user: User) -> str:
         return user.get_username()
 
-    def _get_user_identifier(self, user: User) -> str:
-        return user.get_username()
+    _get_user_identifier = get_totp_label
 
 
 class WithRecoveryCodes:

@@ -106,7 +106,7 @@ def test_an_act_asks_first_and_names_whom_it_changes(world):
 
 def test_a_limit_and_queries_are_set_apart_and_keep_the_other_terms(world):
     one, two = world.raters[:2]
-    members.set_terms(one, limit=None, weight="0.5", queries=[])
+    members.change_terms(one, limit=None, weight="0.5", queries=[])
     assert "Rates at most" in text(world.post("limit", one, two))
     assert world.post("limit", one, two, limit="-1", sure="1").status_code == 400
     world.post("limit", one, two, limit="20", sure="1")
@@ -160,8 +160,8 @@ def test_who_did_not_come_gets_a_new_link_and_the_earlier_one_ends(world):
     ]
     page = world.invitations("invite_again", *(invitation for invitation, _ in made))
     links = page.context["links"]
-    assert [link.name for link in links] == ["abel", "berta"]
-    new = [members.invitation_of(link.address.rstrip("/").rsplit("/", 1)[1]) for link in links]
+    assert [link["name"] for link in links] == ["abel", "berta"]
+    new = [members.invitation_of(link["address"].rstrip("/").rsplit("/", 1)[1]) for link in links]
     assert [(each.role, (each.expires_at - each.created_at).days) for each in new] == [
         ("rater", 7),
         ("analyst", 3),

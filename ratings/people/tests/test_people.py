@@ -258,9 +258,9 @@ def test_another_weight_makes_numbers_old_and_another_limit_does_not(collection)
     anna = make_rater(collection, "anna")
     before = version(collection)
     queries = [collection.queries.get(key="q2")]
-    members.set_terms(anna, limit=7, weight=Decimal(1), queries=queries)
+    members.change_terms(anna, limit=7, weight=Decimal(1), queries=queries)
     assert version(collection) == before
-    members.set_terms(anna, limit=7, weight=Decimal("0.5"), queries=queries)
+    members.change_terms(anna, limit=7, weight=Decimal("0.5"), queries=queries)
     assert version(collection) == before + 1
     anna.refresh_from_db()
     assert (anna.limit, anna.weight, list(anna.queries.all())) == (7, Decimal("0.5"), queries)

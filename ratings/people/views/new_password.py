@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetView
 from django.http import Http404, HttpRequest, HttpResponse
@@ -38,6 +39,7 @@ class ForgottenForm(PasswordResetForm):
         mail.send_reset.enqueue(self.cleaned_data["email"], get_language())
 
 
+@method_decorator(login_not_required, name="dispatch")
 class ForgottenPassword(Counted, PasswordResetView):
     template_name = "ratings/forgotten_password.html"
     form_class = ForgottenForm
@@ -55,7 +57,7 @@ class ForgottenPassword(Counted, PasswordResetView):
         return super().form_valid(form)
 
 
-@method_decorator(without_referrer, name="dispatch")
+@method_decorator([login_not_required, without_referrer], name="dispatch")
 class NewPassword(Counted, PasswordResetConfirmView):
     """The page on which a person sets a password. `config.logs` keeps the key in its address out of the log.
 

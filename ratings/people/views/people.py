@@ -46,14 +46,12 @@ def invite(request: SignedInRequest, collection: Collection) -> HttpResponse:
 @admin_act
 def withdraw_invitation(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
     invitation = get_object_or_404(Invitation, pk=pk, collection=collection)
+    name = invitation.name or "Somebody"
     try:
         members.withdraw(invitation)
+        messages.success(request, f"{name}: the invitation is withdrawn, and its link no longer works.")
     except members.Gone:
-        messages.error(request, f"{invitee_name(invitation)}: the invitation was accepted or withdrawn before.")
-    else:
-        messages.success(
-            request, f"{invitee_name(invitation)}: the invitation is withdrawn, and its link no longer works."
-        )
+        messages.error(request, f"{name}: the invitation was accepted or withdrawn before.")
     return redirect("people", collection.slug)
 
 
@@ -73,7 +71,7 @@ def member(request: SignedInRequest, collection: Collection, pk: int) -> HttpRes
     rater = collection.raters.filter(user=membership.user_id).first()
     if rater:
         return redirect("rater", collection.slug, rater.pk)
-    return render(request, "ratings/person.html", person_context(request, collection, membership, None))
+    return person_page(request, collection, membership, None)
 
 
 @admin_act
@@ -137,17 +135,15 @@ def new_password_link(request: SignedInRequest, collection: Collection, pk: int)
         raise Http404("No password of this member can be set here.")
     note(Act.SIGN_IN, collection, about=membership.user, made="link to set a password")
     rater = collection.raters.filter(user=membership.user_id).first()
-    context = person_context(request, collection, membership, rater)
-    context["password_link"] = request.build_absolute_uri(mail.password_link(membership.user))
-    return render(request, "ratings/person.html", context)
+    link = request.build_absolute_uri(mail.password_link(membership.user))
+    return person_page(request, collection, membership, rater, password_link=link)
 
 
 @admin_page
 def rater(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
     """A rater: their work, their role if they are a member, what they may rate, and how to erase them."""
     rater = rater_of(collection, pk)
-    context = person_context(request, collection, membership_of(rater), rater)
-    return render(request, "ratings/person.html", context)
+    return person_page(request, collection, membership_of(rater), rater)
 
 
 @admin_act
@@ -157,8 +153,7 @@ def save_terms(request: SignedInRequest, collection: Collection, pk: int) -> Htt
     lock(rater)
     form = terms_of(collection, rater, request.POST)
     if not form.is_valid():
-        context = person_context(request, collection, membership_of(rater), rater, terms=form)
-        return render(request, "ratings/person.html", context, status=400)
+        return person_page(request, collection, membership_of(rater), rater, terms=form)
     terms = form.cleaned_data
     members.change_terms(rater, **terms)
     queries = counted(len(terms["queries"]), "query", "queries") if terms.get("queries") else "all queries"
@@ -189,8 +184,7 @@ def erase_rater(request: SignedInRequest, collection: Collection, pk: int) -> Ht
     erases_themselves = rater.user_id == request.user.pk
     form = ErasureForm(request.POST, expected=rater.name, auto_id="erase_%s")
     if not form.is_valid():
-        context = person_context(request, collection, membership_of(rater), rater, erasure=form)
-        return render(request, "ratings/person.html", context, status=400)
+        return person_page(request, collection, membership_of(rater), rater, erasure=form)
     try:
         pseudonym = erasure.erase(rater, comments=form.cleaned_data["comments"])
     except members.LastAdmin:
@@ -208,7 +202,8 @@ def people_list_page(
     list_form = ListForm(request.GET, people=everybody)
     paging = paged(request, list_form.listed(everybody), PEOPLE_PER_PAGE)
     now = timezone.now()
-    invited = paged(request, members.invitations(collection), PEOPLE_PER_PAGE, by="invitations")
+    invitations = collection.invitations.select_related("created_by", "accepted_by")
+    invited = paged(request, invitations, PEOPLE_PER_PAGE, by="invitations")
     states = [(invitation, members.state_of(invitation, now=now)) for invitation in invited["page"]]
     member_roles = [person.role for person in everybody if person.membership]
     context = frame(collection, "people") | {
@@ -242,7 +237,7 @@ def columns() -> tables.Columns:
     ]
 
 
-def person_context(
+def person_page(
     request: SignedInRequest,
     collection: Collection,
     membership: Membership | None,
@@ -250,11 +245,16 @@ def person_context(
     *,
     terms: TermsForm | None = None,
     erasure: ErasureForm | None = None,
-) -> dict:
-    """The context of the page of a member, a rater, or somebody who is both. `terms`, `erasure`: refused forms."""
+    password_link: str = "",
+) -> HttpResponse:
+    """The page of a member, a rater, or somebody who is both. `terms`, `erasure`: refused forms.
+
+    `password_link`: to set a password, which is shown once.
+    """
     name = rater.name if rater else shown(membership.user)
     [person] = members.with_work([members.Person(name, membership=membership, rater=rater)])
     context = frame(collection, "people") | {"person": person, "membership": membership, "rater": rater}
+    context["password_link"] = password_link
     if membership:
         context["sessions"] = sessions.open_of(membership.user)
         # Whether the page offers a link for a new password.
@@ -265,7 +265,7 @@ def person_context(
         context["erasure"] = erasure or ErasureForm(expected=rater.name, auto_id="erase_%s")
         for context_of_rater in members.at_page:
             context |= context_of_rater(rater)
-    return context
+    return render(request, "ratings/person.html", context, status=400 if terms or erasure else 200)
 
 
 def terms_of(collection: Collection, rater: Rater, data: QueryDict | None = None) -> TermsForm:
@@ -292,7 +292,3 @@ def membership_of(rater: Rater) -> Membership | None:
 
 def rater_of(collection: Collection, pk: int) -> Rater:
     return get_object_or_404(Rater.objects.select_related("collection", "user"), pk=pk, collection=collection)
-
-
-def invitee_name(invitation: Invitation) -> str:
-    return invitation.name or "Somebody"

@@ -10,11 +10,14 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
 
 from .. import throttle
 from ..sign_in import recovery_codes, second_factor, tries
@@ -83,6 +86,7 @@ class Index(base.IndexView):
         return super().get_context_data(missing=missing, codes_left=left, **kwargs)
 
 
+@method_decorator(login_not_required, name="dispatch")
 class Ask(Counted, base.AuthenticateView):
     """The second factor at sign-in."""
 
@@ -145,6 +149,7 @@ class AddApp(Reauthenticated, Counted, WithCodes, totp.ActivateTOTPView):
         return context | {"secret": context["form"].secret}
 
 
+@method_decorator(require_POST, name="dispatch")
 class RemoveApp(Reauthenticated, totp.DeactivateTOTPView):
     def form_valid(self, form) -> HttpResponse:
         messages.success(self.request, gettext("The app is removed."))
@@ -158,6 +163,7 @@ class AddPasskey(Reauthenticated, Counted, WithCodes, webauthn.AddWebAuthnView):
         return {"form": self.get_form()} | super().get_context_data() | kwargs
 
 
+@method_decorator(require_POST, name="dispatch")
 class RemovePasskey(Reauthenticated, webauthn.RemoveWebAuthnView):
     success_url = reverse_lazy("mfa_index")
 
@@ -166,6 +172,7 @@ class RemovePasskey(Reauthenticated, webauthn.RemoveWebAuthnView):
         return super().form_valid(form)
 
 
+@method_decorator(require_POST, name="dispatch")
 class MakeCodes(Reauthenticated, allauths.GenerateRecoveryCodesView):
     success_url = reverse_lazy("mfa_index")
 
