@@ -70,12 +70,7 @@ def _value(option: Option) -> str:
         return shlex.quote(option.value)
     pairs = []
     for name, value in option.value.items():
-        pairs.append(listed_pair(name, _placeholder(name, option) if value is None else value))
+        if value is None:  # for the person to fill in
+            value = "GRADE" if option.name == "map" else "NAME|NAME" if name in SEVERAL.values() else "NAME"
+        pairs.append(listed_pair(name, value))
     return shlex.quote(",".join(pairs))
-
-
-def _placeholder(name: str, option: Option) -> str:
-    """What stands for a value that the person has to fill in."""
-    if option.name == "map":
-        return "GRADE"
-    return "NAME|NAME" if name in SEVERAL.values() else "NAME"

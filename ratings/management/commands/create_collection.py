@@ -12,13 +12,9 @@ from ._collection_command import Refused
 class Command(BaseCommand):
     help = "Create a collection. Without --grades its scale is that of the first qrels."
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs):
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
+    def add_arguments(self, parser) -> None:
         # A scale may begin with a negative grade; argparse would take "-1:Harmful,…" for an option.
         parser._negative_number_matcher = re.compile(r"^-[\d.]")
-        return parser
-
-    def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the name in addresses and commands: letters, digits, - and _")
         parser.add_argument("--name", help="the name on pages (the slug)")
         parser.add_argument("--grades", metavar="VALUE:LABEL,…", help='such as "0:Irrelevant,0.5:Half,1:Related"')

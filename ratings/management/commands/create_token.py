@@ -12,12 +12,10 @@ class Command(CollectionCommand):
 
     def add_arguments(self, parser) -> None:
         parser.add_argument("slug", help="the collection; * stands for all, for a superuser")
-        parser.add_argument(
-            "username", help="the person in whose name it acts; it can do no more than that person"
-        )
-        parser.add_argument(
-            "--scope", action="append", choices=Scope.values, required=True, help="what it can do; may be repeated"
-        )
+        text = "the person in whose name it acts; it can do no more than that person"
+        parser.add_argument("username", help=text)
+        text = "what it can do; may be repeated"
+        parser.add_argument("--scope", action="append", choices=Scope.values, required=True, help=text)
         parser.add_argument("--days", type=int, default=90, help="until it expires (90)")
         parser.add_argument("--name", default="made by a command", help="its purpose, shown in the person's list")
 

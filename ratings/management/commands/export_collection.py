@@ -14,12 +14,10 @@ class Command(CollectionCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--output", metavar="FILE", help="where to write it (the collection's name, with .zip)"
-        )
-        parser.add_argument(
-            "--judges", action="store_true", help="also write judges, what they were asked and what they answered"
-        )
+        text = "where to write it (the collection's name, with .zip)"
+        parser.add_argument("--output", metavar="FILE", help=text)
+        text = "also write judges, what they were asked and what they answered"
+        parser.add_argument("--judges", action="store_true", help=text)
 
     def handle(self, *, slug: str, output: str | None, judges: bool = False, **options) -> None:
         collection = self.collection(slug)

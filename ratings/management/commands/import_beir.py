@@ -1,35 +1,26 @@
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 from ratings.formats import beir
-from ratings.formats.source import stream_at
-from ratings.importing import intake, jobs
-from ratings.importing.intake import opening
-from ratings.management.progress import ProgressLine
-from ratings.management.refusals import refusing
+from ratings.importing import intake
 
-from ._collection_command import CollectionCommand, ReportingCommand
+from ._collection_command import CollectionCommand
+from ._import_command import ImportCommand
 
 
-class Command(ReportingCommand, CollectionCommand):
+class Command(ImportCommand):
     help = "Import a data set of BEIR, or in Hugging Face's layout of Parquet: queries, documents and qrels."
 
     def add_arguments(self, parser) -> None:
-        super().add_arguments(parser)
+        CollectionCommand.add_arguments(self, parser)  # a path in place of files
         parser.add_argument("path", metavar="PATH", help="the folder, or a ZIP or tar of it")
         text = "the splits to import, with their queries alone: dev,test; by default all"
         parser.add_argument("--splits", metavar="NAME,…", default="", help=text)
         parser.add_argument("--rater", metavar="NAME", default="qrels", help="who gave the grades (qrels)")
 
     def handle(self, *, slug: str, path: str, splits: str, rater: str, **options) -> None:
-        collection = self.collection(slug, to_change=True)
-        with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
-            streams = [stack.enter_context(stream_at(str(file))) for file in files_at(Path(path))]
-            sources = stack.enter_context(opening.sources(streams))
-            report = intake.import_beir(collection, sources, splits=splits, rater=rater, progress=progress)
-        self.print_report(report)
-        jobs.fetch_pictures(collection, None)
+        files = list(map(str, files_at(Path(path))))
+        self.run_import(intake.import_beir, slug, files, splits=splits, rater=rater)
 
 
 def files_at(path: Path) -> Iterator[Path]:

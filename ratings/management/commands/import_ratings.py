@@ -15,11 +15,8 @@ class Command(ImportRowsCommand):
 
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--rater",
-            metavar="NAME",
-            help="who gave the ratings that name no rater; of machines, whose are imported",
-        )
+        text = "who gave the ratings that name no rater; of machines, whose are imported"
+        parser.add_argument("--rater", metavar="NAME", help=text)
         text = "who gave them; grades of machines are kept apart, under a judge, and never count as ratings"
         kinds = ["people", "machine"] if apps.is_installed("ratings.judges") else ["people"]
         parser.add_argument("--kind", choices=kinds, default="people", help=text)

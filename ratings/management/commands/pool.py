@@ -13,12 +13,9 @@ class Command(CollectionCommand):
         parser.add_argument("--depth", type=int, default=10, help="ranks of each ranking (10)")
         parser.add_argument("--ratings", type=int, default=1, help="grades that each pair should get (1)")
         parser.add_argument("--system", action="append", default=[], help="only this system; may be repeated")
-        parser.add_argument(
-            "--order",
-            choices=Collection.Order.values,
-            help="how raters get documents from now on: query by query, best ranked first, at random, or most"
-            " informative first",
-        )
+        text = "how raters get documents from now on: query by query, best ranked first, at random, or most"
+        text += " informative first"
+        parser.add_argument("--order", choices=Collection.Order.values, help=text)
 
     def handle(
         self, *, slug: str, depth: int, ratings: int, system: list[str], order: str | None = None, **options

@@ -11,7 +11,6 @@ from ratings.formats import strict_json
 from ratings.importing import signs
 from ratings.importing.pull import turns
 from ratings.importing.pull.engines import OF_COMMAND, connection_to, proposed
-from ratings.importing.pull.turns import PullReport
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import Refused, refusing
 from ratings.models import Collection, Engine, Job
@@ -78,9 +77,6 @@ class Command(ReportingCommand, CollectionCommand):
                 report = turns.fetch(job, connection, progress, seconds=math.inf)
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
-        self.print_pull(report)
-
-    def print_pull(self, report: PullReport) -> None:
         for query, problem in report.failed:
             self.stderr.write(f"Query {query} is a gap: {problem}.", self.style.WARNING)
         self.print_report(report)
