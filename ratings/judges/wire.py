@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from ..formats import strict_json
 from ..importing import pull
 from ..importing.pull.fetching import TimedOut, Unreachable, response_of, without_key
 from .answers import Problem
@@ -138,13 +139,8 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
         is_finite = not isinstance(value, float) or isfinite(value)
         if not isinstance(value, str | int | float | bool) or not is_finite:
             raise ValueError(f"The parameter {name!r} is no text, number, true or false")
-        checked[name] = _as_stored(value) if isinstance(value, float) else value
+        checked[name] = strict_json.as_stored(repr(value)) if isinstance(value, float) else value
     return checked
-
-
-def _as_stored(value: float) -> int | float:
-    """The number as databases return it: whole numbers without an exponent, and 0 without a sign."""
-    return int(value) if value.is_integer() and "e" in repr(value) else value + 0.0
 
 
 def _failure(status: int, retry_after: str | None, message_end: str) -> Failed:

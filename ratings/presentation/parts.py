@@ -282,12 +282,8 @@ def _cut(text: str) -> tuple[str, int]:
 
 def _text(part: Part, value: Any, _: Mapping) -> Piece | None:
     text, left_out = _cut(text_of(value))
-    return Piece(part.kind, part.label, text, left_out=left_out) if text else None
-
-
-def _field(part: Part, value: Any, _: Mapping) -> Piece | None:
-    text, left_out = _cut(text_of(value))
-    return Piece("field", part.name, text, left_out=left_out) if text else None
+    label = part.name if part.kind == "field" else part.label  # beside a value there is always a label
+    return Piece(part.kind, label, text, left_out=left_out) if text else None
 
 
 def _date(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -378,7 +374,7 @@ KINDS: dict[str, Kind] = {
     "title": Kind("Title", _text),
     "text": Kind("Text", _text),
     "rich": Kind("Rich text (HTML)", _rich),
-    "field": Kind("Label and value", _field),
+    "field": Kind("Label and value", _text),
     "number": Kind("Number with unit", _number),
     "price": Kind("Price, large", _price),
     "date": Kind("Date", _date),

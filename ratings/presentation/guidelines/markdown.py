@@ -8,7 +8,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
 
 from ...models import Grade
 
@@ -31,7 +30,8 @@ def _identified(state: StateCore) -> None:
     for place, token in enumerate(state.tokens):
         if token.type != "heading_open":
             continue
-        text = _text_of(state.tokens[place + 1])
+        inline = state.tokens[place + 1]
+        text = "".join(child.content for child in inline.children or ()).strip()  # without markup
         value = _grade_value.match(text)
         section = sections.pop(_number(value[1]), "") if value else ""  # only the first heading of a grade has it
         name = section or f"guide-{slugify(text) or 'section'}"
@@ -64,8 +64,3 @@ def section_of(grade: Grade) -> str:
 
 def _number(text: str) -> Decimal:
     return Decimal(text.replace("−", "-").replace(",", "."))
-
-
-def _text_of(inline: Token) -> str:
-    """The text of a heading without markup."""
-    return "".join(child.content for child in inline.children or ()).strip()
