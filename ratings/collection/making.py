@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import count
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -70,7 +71,5 @@ def free_slug(name: str) -> str:
     """A slug made of the name that no collection has: shop, shop-2."""
     stem = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "collection"  # 5: room for -9999
     taken = set(Collection.written.filter(slug__startswith=stem).values_list("slug", flat=True))
-    number = 1
-    while (slug := stem if number == 1 else f"{stem}-{number}") in taken:
-        number += 1
-    return slug
+    numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    return next(slug for slug in numbered if slug not in taken)

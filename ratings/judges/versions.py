@@ -17,12 +17,9 @@ from .answers import PARSER_VERSION, schema_of
 
 DEFAULT_SAMPLING = {"temperature": 0, "top_p": 1, "max_tokens": 50, "frequency_penalty": 0, "presence_penalty": 0}
 LONGEST_PROMPT = 50_000  # characters
-# The fields of the fingerprint: all but number, time and account.
-CONTENT_FIELDS = (
-    "template", "prompt", "parts", "scale", "scale_version", "guidelines_version", "presentation_version",
-    "prompt_sha256", "guidelines_sha256", "presentation_sha256", "endpoint", "model", "sampling", "schema",
-    "structured", "parser", "seed", "price_in", "price_out",
-)  # fmt: skip
+# The fields of the fingerprint: all but these.
+CONTENT_FIELDS = {field.name for field in JudgeVersion._meta.concrete_fields}
+CONTENT_FIELDS -= {"id", "judge", "number", "created_at", "by", "fingerprint"}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ LINK_REL = "noopener noreferrer nofollow"  # the attribute rel of links that ope
 TAGS = INLINE_TAGS | LIST_TAGS | TABLE_TAGS | HEADING_TAGS | {"blockquote", "hr", "p", "pre"}
 _heading = re.compile(r"<(/?)h[1-6]>")  # as nh3 writes it, without attributes
 _step = re.compile(r"([^.\[\]]+)|\[(\d{1,4})\]")
+# A name, and then names and indexes. No part goes back (++): the time would grow exponentially.
+_path = re.compile(r"[^.\[\]]++(?:\.?(?:[^.\[\]]++|\[\d{1,4}\]))*+")
 _no_name = re.compile(r"[.\[\]]*|\[\d+\].*")
 _between = re.compile(r"[.\[\]()]")  # between the words of a whole name, any of which may name a rank
 _from_path = re.compile(r"\{([^{}]+)\}")
@@ -135,17 +137,9 @@ def steps(path: str) -> list[str | int]:
 
 def _parsed(path: str) -> list[str | int]:
     """The names and indexes of a path such as `price.amount[0]`; [] for other texts."""
-    names = []
-    at = 0
-    while at < len(path):
-        if names and path[at] == ".":
-            at += 1
-        step = _step.match(path, at)
-        if not step or (not names and step[2]):
-            return []
-        names.append(step[1] or int(step[2]))
-        at = step.end()
-    return names
+    if not _path.fullmatch(path):
+        return []
+    return [name or int(index) for name, index in _step.findall(path)]
 
 
 def is_missing(value: Any) -> bool:
