@@ -121,9 +121,9 @@ def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Cou
     longest = seconds_to_read(MOST_CHARACTERS_TO_READ)
     document = "events__pair__document__"
     start_of_body = Left(document + "body", MOST_CHARACTERS_TO_READ)  # more does not count
-    content = *(document + name for name in ("title", "url", "fields")), start_of_body
-    shown_as = "events__shown", "events__presentation_version"
-    rows = latest_grades(raters, acts, below=longest).values_list("pk", "events__seconds", *shown_as, *content)
+    names = ["pk", "events__seconds", "events__shown", "events__presentation_version"]
+    names += [document + name for name in ("title", "url", "fields")]
+    rows = latest_grades(raters, acts, below=longest).values_list(*names, start_of_body)
     too_fast: Counter[int] = Counter()
     for rater_id, seconds, shown, version, title, url, fields, body in rows.iterator():
         source = source_of(Document(title=title, url=url, fields=fields, body=body))

@@ -125,8 +125,9 @@ class Progress:
 
 def progress(collection: Collection, *, now: datetime | None = None) -> Progress:
     """All counts of the page of progress. Fourteen database queries."""
-    works = _works(collection.raters)
-    for rater_id, count in too_fast_to_read(collection, collection.raters, ACTS_FOR_PACE).items():
+    raters = collection.raters.all()
+    works = _works(raters)
+    for rater_id, count in too_fast_to_read(collection, raters, ACTS_FOR_PACE).items():
         works[rater_id].too_fast = count
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
