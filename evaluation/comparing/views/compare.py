@@ -102,14 +102,12 @@ def comparison_in(
 
 def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}."""
-    if len(selection.systems) != 2 or not collection.baselines.exists():
-        return {}
     try:
         chosen = record.baselines(collection)
     except ValueError as error:
         return {"no_gate": str(error)}
     baseline = next((name for name in selection.systems if name in chosen), None)
-    if baseline is None:
+    if len(selection.systems) != 2 or baseline is None:
         return {}
     release = next(name for name in selection.systems if name != baseline)
 

@@ -32,7 +32,7 @@ def make_disputed(slug: str, queries: list[str], systems: int, raters: tuple[str
         ("queries/", None),
         ("queries/{query}/", None),
         ("systems/{system}/", None),
-        ("compare/", 20),
+        ("compare/", 21),
         ("differences/", 16),
         ("agreement/", 33),
         ("agreement/drift/", 20),
