@@ -96,6 +96,15 @@ def test_no_mark_beside_a_document_is_seen_above_it(page, width):
     assert len(side) == 1 and len(below) > 1
 
 
+def test_the_head_of_the_desk_is_one_row_on_a_phone(page):
+    """What is in it scrolls sideways, and stands no lower than the mark; the query stays in sight below it."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    head = page.locator("header.top").bounding_box()
+    inside = page.locator("header.top :is(.mark, nav a, .who > *):visible").all()
+    rows = {round(box["y"] + box["height"] / 2) for box in (each.bounding_box() for each in inside)}
+    assert len(inside) > 2 and max(rows) - min(rows) <= 4 and head["height"] < 60
+
+
 @pytest.mark.parametrize(("width", "size"), [(1280, "usual"), (390, "usual"), (390, "larger"), (340, "usual")])
 def test_no_word_of_a_grade_is_broken(page, visit, collection, width, size):
     page.set_viewport_size({"width": width, "height": 800})

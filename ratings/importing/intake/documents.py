@@ -96,7 +96,7 @@ class DocumentsImport(Import):
             without_varying = partial(_without, names=set(varying))
             self.stage.create_function("without_varying", 1, without_varying, deterministic=True)
             self.stage.execute("UPDATE document SET fields = without_varying(fields) WHERE file = ?", [file])
-            left_out = "left out, as they differ between the rows of a document and belong to the pair"
+            left_out = "of these left out, as they differ between the rows of a document and belong to the pair"
             self.report.facts.append(f"{source.name}: {left_out}: {listed(sorted(varying))}.")
 
     def _refuse_other_text(self, source: Source, first: Row, row: Row) -> None:
