@@ -90,7 +90,8 @@ def in_words(limits: Limits) -> str:
     if limits.difference is None:
         return "no query counts for both"
     if limits.low is None:
-        return f"{signed(limits.difference)}, and too few queries for a verdict"
+        lacking = "too few queries" if limits.needed else "no query of a whole stratum of the log"
+        return f"{signed(limits.difference)}, and {lacking} for a verdict"
     return f"{signed(limits.difference)} ({signed(limits.low)} to {signed(limits.high)}), {limits.verdict}"
 
 

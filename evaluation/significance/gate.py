@@ -56,7 +56,8 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
     if len(rows) < FEWEST:
         return Limits(mean, None, None, n, UNDECIDED, needed=n - len(rows) + FEWEST)
     degrees = None if sampled is None else sampled.degrees
-    low, high = (float(end[0]) for end in paired.t_interval(rows, 1 - 2 * alpha, degrees))
+    half = float(paired.t_margin(rows, 1 - 2 * alpha, degrees)[0])
+    low, high = mean - half, mean + half
     verdict = WORSE if high < -margin else NOT_WORSE if low > -margin else UNDECIDED
     if verdict != UNDECIDED:
         return Limits(mean, low, high, n, verdict)

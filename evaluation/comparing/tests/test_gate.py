@@ -111,6 +111,13 @@ def test_over_a_log_the_head_decides(shop):
     assert "of the queries" in out.getvalue()
 
 
+def test_over_a_log_whose_head_was_left_out_there_is_no_verdict(shop):
+    make_sample(shop, [("", 9_000, 1.0), *((query, 1, 0.019) for query in QUERIES)])
+    shop.touch()
+    status, text = run("bad", "--against", "good")
+    assert status == 2 and "no query of a whole stratum of the log for a verdict" in text
+
+
 def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided(shop):
     # One judged first document of two is perfect: the model expects something of those that nobody judged.
     found = gate_of(shop, Asked.of(shop, measure="nDCG@1"), "new", ["good"], margin=0.295)

@@ -121,6 +121,8 @@ def test_rounding_puts_no_mean_outside_of_its_interval_or_past_all_values():
             found = estimate(values, sampled)
             assert values.min() <= found.mean <= values.max()
             assert not found.low > found.mean and not found.mean > found.high
+            gated = limits(values, 0, 0.05, sampled)
+            assert gated.low is None or gated.low <= gated.difference <= gated.high
 
 
 def test_queries_outside_of_the_sample_count_in_nothing():
