@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, When, Window
+from django.db.models.functions import RowNumber
 from django.urls import reverse
 from django.utils import timezone
 
-from ..models import Assignment, Collection, Job, JudgeVersion, MachineGrade, Notice
-from ..pool.progress.counts import hits
+from ..models import Assignment, Collection, Job, JudgeVersion, MachineGrade, Notice, Rating
+from ..pool.progress.counts import gold_answers
 
 Kind = Notice.Kind
 # State of a job that ended → the kind of its notice, and the end of its sentence.
@@ -27,6 +28,8 @@ KINDS_WITHOUT_NOTICE = (Job.Kind.NIGHT, Job.Kind.PICTURES, Job.Kind.COPY, Job.Ki
 # The name of the address of a job; "import_job" for all others.
 PAGE_BY_JOB_KIND: dict[str, str] = {Job.Kind.ENGINE: "fetch", Job.Kind.LOG: "log_job"}
 FEWEST_GRADES = 10  # known grades of a rater, or pairs that a judge was asked about again
+# How many of the latest ones count: with all of them, a long good past would hide that somebody changed.
+LATEST_OF_RATER, LATEST_OF_JUDGE = 20, 50
 LEAST_SHARE_RIGHT, LEAST_SHARE_SAME = 0.6, 0.8  # shares below which a rater or a judge is told of
 
 
@@ -78,36 +81,55 @@ def rounds(collection: Collection, since: datetime) -> Iterator[Happened]:
         yield Happened(Kind.ROUND, f"round {each.number}", text, path, each.created_at)
 
 
+class Latest(NamedTuple):
+    """How many of somebody's `n` latest answers are hits. `number` is that of all their answers."""
+
+    number: int
+    n: int
+    hits: int
+
+
+def latest(answers: QuerySet, by: str, hit: Q, order: str, most: int) -> dict[int, Latest]:
+    """Id of `by`, a field of the answers → its latest answers, at most so many of them. One query."""
+    rows = answers.annotate(
+        is_hit=Case(When(hit, then=1), default=0),
+        place=Window(RowNumber(), partition_by=F(by), order_by=order),
+        number=Window(Count("pk"), partition_by=F(by)),
+    )
+    by_pk: dict[int, Latest] = {}
+    for pk, number, is_hit in rows.filter(place__lte=most).values_list(by, "number", "is_hit"):
+        before = by_pk.get(pk, Latest(number, 0, 0))
+        by_pk[pk] = Latest(number, before.n + 1, before.hits + is_hit)
+    return by_pk
+
+
 def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
-    """Raters who miss too many known grades, once for each ten that they were asked."""
+    """Raters who miss too many of the latest known grades, once for each ten that they were asked."""
     names = dict(collection.raters.values_list("pk", "name"))
-    for pk, share in hits(list(names))["gold"].items():
-        if share.n >= FEWEST_GRADES and share.hits < LEAST_SHARE_RIGHT * share.n:
-            text = f"{names[pk]} has {share.hits} of {share.n} known grades right."
+    answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())
+    is_right = Q(grade=F("pair__anchor__grade"))
+    for pk, last in latest(answers, "rater", is_right, "-changed_at", LATEST_OF_RATER).items():
+        if last.n >= FEWEST_GRADES and last.hits < LEAST_SHARE_RIGHT * last.n:
+            text = f"{names[pk]} has {last.hits} of the last {last.n} known grades right."
             path = reverse("rater", args=[collection.slug, pk])
-            yield Happened(Kind.GOLD, f"gold {pk} {share.n // 10}", text, path, timezone.now())
+            yield Happened(Kind.GOLD, f"gold {pk} {last.number // 10}", text, path, timezone.now())
 
 
 def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
     """Judges that give other grades when they are asked about the same pairs again, once for each ten pairs."""
-    versions = JudgeVersion.objects.filter(judge__collection=collection).select_related("judge")
+    versions = JudgeVersion.objects.filter(judge__collection=collection).select_related("judge").in_bulk()
     graded = MachineGrade.objects.filter(version__in=versions, state=MachineGrade.State.GRADED).order_by()
     first_grades = graded.filter(
         version=OuterRef("version"), query=OuterRef("query"), document=OuterRef("document"), repeat=1
     )
     repeats = graded.filter(repeat__gt=1).annotate(first=Subquery(first_grades.values("value")[:1]))
-    counts = (
-        repeats.filter(first__isnull=False)
-        .values("version")
-        .annotate(n=Count("pk"), same=Count("pk", filter=Q(value=F("first"))))
-    )
-    counts_by_version = {pk: (pairs, same) for pk, pairs, same in counts.values_list("version", "n", "same")}
-    for version in versions:
-        pairs, same = counts_by_version.get(version.pk, (0, 0))
-        if pairs >= FEWEST_GRADES and same < LEAST_SHARE_SAME * pairs:
-            text = f"{version.judge} gave the same grade again to {same} of {pairs} pairs."
-            path = reverse("judge", args=[collection.slug, version.judge_id])
-            yield Happened(Kind.JUDGE, f"judge {version.pk} {pairs // 10}", text, path, timezone.now())
+    answers = repeats.filter(first__isnull=False)
+    for pk, last in latest(answers, "version", Q(value=F("first")), "-pk", LATEST_OF_JUDGE).items():
+        if last.n >= FEWEST_GRADES and last.hits < LEAST_SHARE_SAME * last.n:
+            judge = versions[pk].judge
+            text = f"{judge} gave the same grade again to {last.hits} of the last {last.n} pairs."
+            path = reverse("judge", args=[collection.slug, judge.pk])
+            yield Happened(Kind.JUDGE, f"judge {pk} {last.number // 10}", text, path, timezone.now())
 
 
 BUILT_IN: tuple[Source, ...] = (imports, rating, rounds, gold, judges)

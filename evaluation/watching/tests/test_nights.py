@@ -6,6 +6,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.models import Night, NightRanking, Verdict, Watch
@@ -22,9 +23,11 @@ from ratings.models import (
     Engine,
     FormerText,
     Job,
+    Notice,
     Query,
     System,
 )
+from ratings.notices import gathering
 from ratings.pool import ageing
 from ratings.tests.cast import Imported, grade, make_collection, make_rankings, make_rater, record_imported
 
@@ -273,6 +276,10 @@ def test_a_night_without_an_answer_is_a_gap(watch, search):
     search.usual = None
     night = night_on(watch, 0)
     assert night.state == "gap" and "no usable answer" in night.problem
+    assert gathering.gather() and gathering.gather() == 0
+    notice = Notice.objects.get(kind="watch.gap")
+    assert notice.text == f"live: the night is a gap. {night.problem}"
+    assert notice.path == reverse("night", args=["hills", watch.pk, night.pk])
     search.usual = GOOD
     assert night_on(watch, 1).state == "told"
 

@@ -14,10 +14,22 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from ratings.models import AllowedHost, Delivery, Job, Notice, Receiver, Role
+from ratings.models import AllowedHost, Anchor, Delivery, Job, MachineGrade, Notice, Pair, Receiver, Role
 from ratings.notices import delivering, gathering, reminding, webhooks
 from ratings.notices.delivering import MINUTES_TO_NEXT_TRY
-from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater, signed_in, text
+from ratings.tests.cast import (
+    Imported,
+    grade,
+    make_asked,
+    make_collection,
+    make_member,
+    make_pair,
+    make_rater,
+    make_round,
+    record_imported,
+    signed_in,
+    text,
+)
 from ratings.web import language
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +65,12 @@ def webhook(collection, address: str, *kinds: str) -> Receiver:
 
 def due_again() -> None:
     Delivery.objects.filter(state="waiting").update(next_at=timezone.now())
+
+
+def noted(collection, kind: str) -> list[Notice]:
+    """The notices of this kind, after the sources were asked again."""
+    gathering.gather_of(collection)
+    return list(collection.notices.filter(kind=kind))
 
 
 # What is noted
@@ -93,6 +111,79 @@ def make_rated_pair_in(collection):
     sent = {"grade": grade(collection, "3"), "base_revision": 0, "client_key": "1" * 32}
     queue.save(rater, task, queue.Submission(**sent))
     return pair, rater
+
+
+def test_a_round_is_noted_once(shop, monkeypatch):
+    made = make_round(shop, [make_pair(shop)])
+    monkeypatch.setattr(gathering, "LOOK_BACK", timezone.now() - made.created_at + LATER)
+    assert gathering.gather_of(shop) == 1 and gathering.gather_of(shop) == 0
+    notice = Notice.objects.get()
+    assert (notice.kind, notice.text) == ("round.drawn", "Round 1 was drawn.")
+    assert notice.path == reverse("overview", args=["hills"])
+
+
+def answer_gold(shop, rater, grades: str) -> None:
+    """Let the rater grade further gold pairs, whose grade is 3, one after the other."""
+    pairs = list(shop_pairs(shop).exclude(ratings__rater=rater))[: len(grades)]
+    for pair, value in zip(pairs, grades, strict=True):
+        row = Imported(pair.query_id, pair.document_id, grade(shop, value))
+        record_imported(rater, [row], at=timezone.now())
+
+
+def shop_pairs(shop):
+    return Pair.objects.filter(query__collection=shop).order_by("pk")
+
+
+@pytest.fixture
+def golden(db):
+    """A collection with 40 gold pairs."""
+    shop = make_collection(queries=[f"q{number}" for number in range(10)])
+    long_ago = timezone.now() - LATER
+    for number in range(10):
+        for document in "abcd":
+            pair = make_pair(shop, f"q{number}", document)
+            Anchor.objects.create(pair=pair, use="gold", grade=grade(shop, "3"), created_at=long_ago)
+    return shop
+
+
+def test_a_rater_who_begins_to_miss_known_grades_is_noted_once_however_good_before(golden):
+    rater = make_rater(golden)
+    answer_gold(golden, rater, "3" * 20 + "0" * 8)  # 12 of the last 20 are right, which is just enough
+    assert noted(golden, "rater.gold") == []
+    answer_gold(golden, rater, "0")
+    (notice,) = noted(golden, "rater.gold")
+    assert notice.text == "alice has 11 of the last 20 known grades right." and gathering.gather_of(golden) == 0
+    assert notice.path == reverse("rater", args=["hills", rater.pk])
+    answer_gold(golden, rater, "0")  # the thirtieth
+    assert len(noted(golden, "rater.gold")) == 2
+
+
+@pytest.mark.parametrize("grades", ["0" * 9, "0" * 8 + "3" * 20])
+def test_a_rater_who_was_asked_little_or_became_better_is_not_noted(golden, grades):
+    answer_gold(golden, make_rater(golden), grades)
+    assert noted(golden, "rater.gold") == []
+
+
+def test_a_judge_that_begins_to_answer_otherwise_is_noted_once(golden):
+    pairs = list(shop_pairs(golden))
+    run = make_asked(golden, *pairs)
+
+    def ask_again(repeat: int, asked: list[Pair], value: int) -> None:
+        facts = {"run": run, "version": run.version, "state": "graded", "tries": 1, "at": timezone.now()}
+        MachineGrade.objects.bulk_create(
+            MachineGrade(query_id=pair.query_id, document_id=pair.document_id, value=value, repeat=repeat, **facts)
+            for pair in asked
+        )
+
+    for repeat in (2, 3):
+        ask_again(repeat, pairs, 3)
+    ask_again(4, pairs[:10], 0)  # 40 of the last 50 are the same, which is just enough
+    assert noted(golden, "judge.drifted") == []
+    ask_again(4, pairs[10:11], 0)
+    (notice,) = noted(golden, "judge.drifted")
+    assert notice.text == "llama gave the same grade again to 39 of the last 50 pairs."
+    assert gathering.gather_of(golden) == 0
+    assert notice.path == reverse("judge", args=["hills", run.version.judge_id])
 
 
 def test_a_collection_that_is_put_away_notes_nothing(shop):
