@@ -30,6 +30,7 @@ from .models import Watch
 from .page import documents
 from .results import comparison, csv_and_json
 from .results import machine_only as alone
+from .results.trust import older_texts
 from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
 from .scores.expected import MOST_PAIRS, expected_means
@@ -134,6 +135,7 @@ class MadeBy(Schema):
 
 
 class EvaluationOut(MadeBy):
+    older_texts: int = Field(description="Ratings that count and were given to an older text of their document.")
     results: list[dict[str, Any]] = Field(
         description="For each system and measure: system, measure, fingerprint, mean, low and high (its 95 %"
         " interval), lowest and highest (with `bounds`), queries, undefined, why, judged (the judged share of what"
@@ -187,7 +189,7 @@ def evaluate(request: TokenRequest, slug: str, asked: Query[OfEvaluation]):
     """The document of `evaluate --format json`, in the same digits."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, asked.system)
-    return as_json(csv_and_json.document(result, asked.per_query))
+    return as_json(csv_and_json.document(result, asked.per_query, older_texts(collection)))
 
 
 class OfMachines(Schema):

@@ -1,5 +1,6 @@
 """Watches and notices in a real browser: from the form of a watch to an answered alarm, and what axe says."""
 
+import io
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,11 @@ from playwright.sync_api import expect
 from evaluation.apps import watch_over
 from evaluation.models import Night, Verdict, Watch
 from evaluation.watching.tests.cast import make_night, make_watch
+from ratings.formats.source import Source
+from ratings.importing import intake
 from ratings.importing.pull.engines import proposed
 from ratings.management.commands.work import work
-from ratings.models import Baseline, Collection, Delivery, Engine, Notice, Receiver, Role
+from ratings.models import Baseline, Collection, Delivery, Engine, Job, Notice, Receiver, Role
 from ratings.notices import gathering
 from ratings.notices.signed import path_of
 from ratings.tests.cast import (
@@ -138,8 +141,16 @@ def watched(collection, search) -> Watch:
 
 @pytest.fixture
 def told(collection, watched) -> Delivery:
-    """Notices of the nights, and a webhook that got one of them at its third try."""
+    """Notices of the nights, a webhook that got one of them at its third try, aged ratings, and a fetch."""
+    lines = f'{{"id": "a", "title": "{LONG}", "body": "New."}}\n'.encode()
+    assert not intake.import_documents(collection, [Source("new.jsonl", io.BytesIO(lines))]).refused
     gathering.gather()
+    engine = watched.engine
+    engine.answer, engine.answered = '{"hits": {"hits": [{"_id": "a", "_score": 9}]}}', "text of q00"
+    engine.save()
+    report = {"counts": {"new": 1, "texts_of_files": 2}, "facts": ["2 documents have another text in the engine."]}
+    of_engine = {"engine": engine.pk, "system": LONG, "depth": 10, "pause": 0}
+    Job.objects.create(collection=collection, kind="engine", state="published", options=of_engine, report=report)
     facts = {"kinds": ["watch.worse"], "created_at": timezone.now()}
     hook = Receiver.objects.create(collection=collection, address=f"https://hooks.example.org/{LONG}", **facts)
     Receiver.objects.create(collection=collection, user=collection.memberships.get(role=Role.ADMIN).user, **facts)
@@ -151,13 +162,15 @@ def told(collection, watched) -> Delivery:
 def pages(watch: Watch) -> list[str]:
     first, last = watch.nights.all()[5:]
     gap = watch.nights.get(state="gap")
+    fetched = watch.collection.jobs.get(kind="engine")
     never = Watch.objects.get(name="Never looked")
     query = watch.collection.queries.first()
     nights = f"{watch.pk}/nights"
     parts = f"""
     watch/ watch/new/ watch/{watch.pk}/ watch/{watch.pk}/?today=1 watch/{watch.pk}/change/ watch/{never.pk}/
     watch/{nights}/{first.pk}/ watch/{nights}/{last.pk}/ watch/{nights}/{gap.pk}/
-    watch/{nights}/{last.pk}/queries/{query.pk}/ notices/
+    watch/{nights}/{last.pk}/queries/{query.pk}/ notices/ pool/aged/ pool/aged/?days=1
+    engines/{watch.engine_id}/ engines/fetched/{fetched.pk}/
     """
     mine = path_of("notices_off", Receiver.objects.exclude(user=None).get().pk)
     work = path_of("no_mail", watch.collection.raters.get().pk)

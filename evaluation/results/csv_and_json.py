@@ -10,10 +10,11 @@ from ..page.documents import Table, known, table_of
 from ..scores import Evaluation
 
 
-def document(evaluation: Evaluation, per_query: bool = False) -> dict:
+def document(evaluation: Evaluation, per_query: bool = False, older_texts: int | None = None) -> dict:
     """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query.
 
     By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
+    older_texts: as from `trust.older_texts`; None, of files and of what was stored, leaves it out.
     """
     shown = evaluation.shown
     results = [
@@ -22,7 +23,8 @@ def document(evaluation: Evaluation, per_query: bool = False) -> dict:
         | (_by_query(evaluation, row.measure, row.system) if per_query else {})
         for row in evaluation.by_column.values()  # one for each system and measure
     ]
-    return made_by(evaluation) | expectations(evaluation) | {"results": results}
+    aged = {} if older_texts is None else {"older_texts": older_texts}
+    return made_by(evaluation) | aged | expectations(evaluation) | {"results": results}
 
 
 def made_by(evaluation: Evaluation) -> dict:
@@ -61,16 +63,17 @@ def _bounds(evaluation: Evaluation, measure: str, system: str) -> dict[str, list
     return {"lowest": bounds.low.tolist(), "highest": bounds.high.tolist()} if bounds else {}
 
 
-def means(evaluation: Evaluation) -> Table:
-    """The CSV table of means: a row for each system and measure."""
+def means(evaluation: Evaluation, older_texts: int | None = None) -> Table:
+    """The CSV table of means: a row for each system and measure. older_texts: as for `document`."""
     shown = evaluation.shown
+    aged = {} if older_texts is None else {"older_texts": older_texts}
     fingerprints = {str(measure): evaluation.fingerprint_of(measure) for measure in evaluation.measures}
     table = []
     for standing in evaluation.by_column.values():  # one for each system and measure
         cells = standing.row(shown) | {"why": standing.why}
         made_by = [evaluation.asked.profile, fingerprints[standing.measure]]
-        table.append([standing.system, standing.measure, *cells.values(), *made_by])
-    return ["system", "measure", *shown, "profile", "options"], table
+        table.append([standing.system, standing.measure, *cells.values(), *made_by, *aged.values()])
+    return ["system", "measure", *shown, "profile", "options", *aged], table
 
 
 def every_query(evaluation: Evaluation) -> Table:

@@ -7,18 +7,19 @@ import numpy as np
 from ratings.models import Collection
 from ratings.pool import ageing
 
+from .. import record
 from ..measures import MEASURES
-from ..record import Version, cache
+from ..record import cache
 from ..scores import Evaluation, Standing
 
 LOW_JUDGED_SHARE = 0.9  # judged share below which a warning is shown
 UNEVEN_FROM = 0.1  # least difference of judged shares with a warning
 
 
-def older_texts(collection: Collection, version: Version) -> int:
+def older_texts(collection: Collection) -> int:
     """How many ratings that count were given to an older text of their document. From the cache where possible."""
     ratings = ageing.of_collection(collection)
-    return cache.count(collection, version, "older texts", ageing.to_older_text(ratings).count)
+    return cache.count(collection, record.version(collection), "older texts", ageing.to_older_text(ratings).count)
 
 
 def trust_of(evaluation: Evaluation) -> dict:

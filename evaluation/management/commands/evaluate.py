@@ -9,6 +9,7 @@ from evaluation.measures import PROFILES, Measure
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
 from evaluation.results import csv_and_json
+from evaluation.results.trust import older_texts
 from evaluation.scores import Asked, Evaluation
 from evaluation.scores.asked import ADJUDICATIONS, MEASURE, PROFILE, RULE
 from evaluation.scores.expected import expected_means
@@ -48,7 +49,8 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, system, arguments)
-        self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])
+        text = printed_evaluation(evaluation, arguments, older_texts(collection))
+        self.put_out([text], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
@@ -146,13 +148,17 @@ def printed(
     return text()
 
 
-def printed_evaluation(evaluation: Evaluation, arguments: dict) -> str:
-    """The evaluation in the format of the arguments, with --per-query by query."""
+def printed_evaluation(evaluation: Evaluation, arguments: dict, aged: int | None = None) -> str:
+    """The evaluation in the format of the arguments, with --per-query by query.
+
+    aged: the ratings to older texts; None where there are no ratings, but files.
+    """
     per_query = arguments["per_query"]
+    every_query, means = csv_and_json.every_query, csv_and_json.means
     return printed(
         arguments,
-        document=lambda: csv_and_json.document(evaluation, per_query),
-        table=lambda: (csv_and_json.every_query if per_query else csv_and_json.means)(evaluation),
+        document=lambda: csv_and_json.document(evaluation, per_query, aged),
+        table=lambda: every_query(evaluation) if per_query else means(evaluation, aged),
         text=lambda: as_table(evaluation, per_query),
     )
 

@@ -65,7 +65,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "standings": evaluation.standings,
         "lead": lead_of(collection, evaluation),
         "trust": trust_of(evaluation),
-        "older_texts": older_texts(collection, record.version(collection)),
+        "older_texts": older_texts(collection),
         "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
         "alpha": alpha,
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
@@ -131,8 +131,9 @@ def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
     evaluation = evaluated(collection, asked, asked.cumulative, bounded_in(collection, asked))
     evaluation = with_expected_in(request, collection, evaluation)
+    aged = older_texts(collection)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
-        table=lambda: csv_and_json.means(evaluation),
-        json=lambda: csv_and_json.document(evaluation),
+        table=lambda: csv_and_json.means(evaluation, aged),
+        json=lambda: csv_and_json.document(evaluation, older_texts=aged),
     )

@@ -17,6 +17,7 @@ from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...scores import Asked, Evaluation
 from .. import csv_and_json, heat
+from ..trust import older_texts
 
 USUAL_ORDER = "-mean"  # the default order of the table
 QUERIES_ON_PAGE = 1_000
@@ -76,8 +77,9 @@ def counting(cell: heat.Cell) -> float | None:
 @files()
 def queries_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
+    aged = older_texts(collection)
     return Files(
         f"{collection.slug}-queries-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, asked)),
-        json=lambda: csv_and_json.document(evaluated(collection, asked), per_query=True),
+        json=lambda: csv_and_json.document(evaluated(collection, asked), True, aged),
     )

@@ -42,7 +42,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
         "next": pks[place + 1] if place + 1 < len(pks) else None,
         "bounded": any(row["lowest"] is not None for row in rows),
         "judged": bool(evaluation.judgments.count[place]),
-        "older_texts": ageing.to_older_text(ageing.of_collection(collection).filter(query=query)).count(),
+        "older_texts": older_texts_of(query),
     }
     if not rows:
         context["next_step"] = next_step(collection, holdings(collection))
@@ -217,7 +217,13 @@ def document_and_titles(
     judged = any(explanation.reason != REASONS[NOT_JUDGED] for explanation in explanations.values())
     differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
     document = csv_and_json.explained(evaluation, query.key, explanations, keys, differences, measure)
-    return document, {document.key: document.title for document in documents.values()}
+    titles = {document.key: document.title for document in documents.values()}
+    return document | {"older_texts": older_texts_of(query)}, titles
+
+
+def older_texts_of(query: Query) -> int:
+    """How many ratings of the query that count were given to an older text of their document."""
+    return ageing.to_older_text(ageing.of_collection(query.collection).filter(query=query)).count()
 
 
 def summed(asked: Asked) -> list[Measure]:

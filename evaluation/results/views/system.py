@@ -22,6 +22,7 @@ from ...page.words import degree
 from ...scores import Asked, Evaluation
 from ...scores.evaluation import ROUNDING
 from .. import csv_and_json
+from ..trust import older_texts
 
 MAIN_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", "RR")
 
@@ -113,8 +114,9 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
     system = get_object_or_404(System, collection=collection, pk=pk)
     of_system = replace(asked, systems=(system.name,))
+    aged = older_texts(collection)
     return Files(
         f"{collection.slug}-system-{system.pk}-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, of_system)),
-        json=lambda: csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), per_query=True),
+        json=lambda: csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), True, aged),
     )

@@ -1,8 +1,12 @@
 """Ratings to an older text: found by what was seen, shown where numbers are, and asked again."""
 
+import csv
+import io
+import json
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -12,6 +16,7 @@ from ratings.formats.source import Source
 from ratings.importing import intake
 from ratings.models import Assignment, Document, Rating, Role
 from ratings.pool import ageing
+from ratings.tests.calls import make_caller
 from ratings.tests.cast import (
     grade,
     make_collection,
@@ -42,8 +47,6 @@ def rate(shop, document: str = "a", query: str = "q1", rater: str = "alice"):
 
 
 def bring(shop, key: str, body: str, title: str = "") -> None:
-    import io
-
     title = title or f"Title {key}"
     line = f'{{"id": "{key}", "title": "{title}", "body": "{body}"}}\n'
     report = intake.import_documents(shop, [Source("new.jsonl", io.BytesIO(line.encode()))])
@@ -150,6 +153,23 @@ def test_old_ratings_are_listed_by_their_age(shop):
     shown = text(client.get(reverse("aged", args=["hills"]), {"days": "100"}))
     assert "1 rating is older than 100 days" in shown and "Title b" in shown and "Title a" not in shown
     assert client.get(reverse("aged", args=["hills"]), {"days": "x"}).status_code == 400
+
+
+def test_files_and_calls_of_results_say_how_many_there_are(shop, capsys):
+    pair = rate(shop)
+    bring(shop, "a", "Another.")
+    lead = make_member(shop, "lead", Role.ADMIN)
+    client = signed_in(lead)
+    for name, *more in (("overview_json",), ("queries_json",), ("query_json", pair.query_id)):
+        assert client.get(reverse(name, args=["hills", *more])).json()["older_texts"] == 1, name
+    table = client.get(reverse("overview_csv", args=["hills"]), {"raw": "1"}).content.decode()
+    assert {row["older_texts"] for row in csv.DictReader(io.StringIO(table))} == {"1"}
+    caller = make_caller(lead, shop, "read")
+    assert caller.get("/collections/hills/evaluation").json()["older_texts"] == 1
+    call_command("evaluate", "hills", "--format", "json")
+    assert json.loads(capsys.readouterr().out)["older_texts"] == 1
+    queue.ask_again(ageing.of_collection(shop), by=lead, of_others=False)
+    assert caller.get("/collections/hills/evaluation").json()["older_texts"] == 0
 
 
 def test_a_frozen_evaluation_says_how_many_there_were(shop):
