@@ -187,6 +187,7 @@ API_NOTED = {
 }
 API_NOT_NOTED = {("post", "/collections/{slug}/tasks"): LEASE, ("post", "/collections/{slug}/my-ratings"): RATED}
 API_NOT_NOTED[("post", "/collections/{slug}/fetches")] = UNPUBLISHED
+API_NOT_NOTED[("post", "/collections/{slug}/gate")] = "it stores nothing"
 API_NOT_NOTED[("post", "/collections/{slug}/watches/{watch}/nights")] = (
     "the import of its system was noted, or what the engine brings"
 )
