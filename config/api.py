@@ -195,7 +195,10 @@ def with_checks(view: Callable[..., HttpResponse], allowed: Allowed, body: str) 
 
 
 def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
-    """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused."""
+    """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused.
+
+    body: the media type that a body must have.
+    """
     if request.method not in allowed:
         methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
         raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})

@@ -65,7 +65,7 @@ class Effect:
 
 
 def effect_of(collection: Collection, rater: Rater, asked: Asked) -> Effect:
-    """The effect in the asked measure. Rankings come from the cache, ratings are read.
+    """What leaving out the rater does, in the asked measure. Rankings come from the cache, ratings are read.
 
     ValueError for options that do not fit the collection.
     """

@@ -34,6 +34,7 @@ def against_rivals(collection: Collection, evaluation: Evaluation, system: str) 
         query_string = asked.keep_with(urlencode([("system", row["rival"]), ("system", system)]))
         row["ahead"] = -row["value"]  # by how much the rival is ahead
         row["url"] = reverse("query", args=[collection.slug, row["pk"]]) + query_string
+    # The rows stand highest first. With more rows than bars, a bar shows the first row of each `step`.
     step = ceil(total / MOST_BARS)
     bars = [rows[start] | {"start": start, "end": min(start + step, total)} for start in range(0, total, step)]
     losses = [row for row in reversed(rows) if row["value"] < -ROUNDING]

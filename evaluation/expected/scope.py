@@ -48,9 +48,9 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
     """The levels of gain in the model, distinct and ascending, float64[levels].
 
     grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
-    Where scale and judgments together have more than MOST_LEVELS gains, only those of the scale are levels. Of a
-    scale with more gains, MOST_LEVELS are: both ends, 0, and others evenly spread. ValueError for fewer than two
-    levels, and for more than MOST_LEVELS without a scale.
+    Where scale and judgments together have more than MOST_LEVELS gains, only those of the scale are levels. If
+    even these are more, MOST_LEVELS of them are kept: both ends, 0, and others evenly spread. ValueError for fewer
+    than two levels, and for more than MOST_LEVELS without a scale.
     """
     options = effective(measure, options)
     scale = np.asarray(grades, np.float64)

@@ -73,7 +73,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
         collection=collection.slug,
         queries=queries,
         systems=tuple(rankings),
-        ratings=rows.combined(queries["pk"].to_numpy(), values),
+        ratings=rows.ratings_of(queries["pk"].to_numpy(), values),
         values=values,
         rankings=with_tiebreak(rankings) if ties in BY_SCORE else rankings,
         system_pks={system.name: system.pk for system in chosen},
@@ -92,7 +92,7 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
     return replace(
         whole,
         queries=whole.queries.iloc[places],
-        ratings=rows.combined(whole.queries["pk"].to_numpy()[places], values),
+        ratings=rows.ratings_of(whole.queries["pk"].to_numpy()[places], values),
         values=values,
         rankings={name: rankings.of(places) for name, rankings in whole.rankings.items()},
     )
@@ -100,7 +100,7 @@ def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Recor
 
 def ratings_in(collection: Collection, whole: Record, ratings: QuerySet) -> Ratings:
     """These ratings, of whomever, with the adjudications, for the queries of `whole`. Two database queries."""
-    return _Rows.of(collection, ratings=ratings).combined(whole.queries["pk"].to_numpy(), whole.values)
+    return _Rows.of(collection, ratings=ratings).ratings_of(whole.queries["pk"].to_numpy(), whole.values)
 
 
 def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray) -> Opinions:
@@ -270,11 +270,11 @@ class _Rows:
         grades = {*self.ratings[3].tolist(), *self.adjudications[2].tolist()}
         return values.weights.keys() >= set(self.ratings[2].tolist()) and values.grades.keys() >= grades
 
-    def combined(self, queries: np.ndarray, values: GradeValues) -> Ratings:
-        """The ratings of these queries, numbered from 0.
+    def ratings_of(self, queries: np.ndarray, values: GradeValues) -> Ratings:
+        """The ratings of these queries (pks), with the values of grades and the weights of raters.
 
-        Rows whose query, grade or rater was deleted between two reads are left out. The deletion raises the
-        version, so the next request reads again.
+        Queries are numbered from 0, in the order given. Rows whose query, grade or rater was deleted between two
+        reads are left out. The deletion raises the version, so the next request reads again.
         """
         query, document, rater, grade = self.ratings
         place = index_of(query, queries)

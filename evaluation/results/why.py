@@ -52,7 +52,8 @@ def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Docum
             break
     lower_rows = {row.document: row for row in lower.explanation.ranking}
     higher_rows = {row.document: row for row in higher.explanation.ranking}
-    loss = {pk: row.contribution for pk, row in higher_rows.items()}  # of DCG, by document
+    # Of DCG, by document. One that only `lower` has is a loss where it does harm, which is the first phrase below.
+    loss = {pk: row.contribution for pk, row in higher_rows.items()}
     for pk, row in lower_rows.items():
         loss[pk] = loss.get(pk, 0.0) - row.contribution
     for pk in sorted(loss, key=loss.__getitem__, reverse=True):

@@ -232,7 +232,11 @@ def _comparison(
 
 
 def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries: int, untested: str) -> str:
-    """The reason why the field `name` of a `Comparison` has no number, with arguments of `_comparison`."""
+    """The reason why the field `name` of a `Comparison` has no number.
+
+    numbers: its other fields; drawn, queries: how many queries were tested, and how many have a value; untested:
+    the reason where none was tested.
+    """
     if drawn == 0:
         return untested
     if drawn == 1:

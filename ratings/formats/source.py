@@ -105,7 +105,7 @@ class Source:
 
     def _prepare(self, name: str, stream: BinaryIO, reading: Reading, whole: Budget) -> None:
         """Set the attributes that a file and a member of an archive have alike."""
-        self.name, self.file = name, name  # `file` stays that of the archive for a file in it
+        self.name, self.file = name, name  # a member of an archive has another `file`: the archive's name
         self.reading = reading
         self.budget = whole.part()
         self.comments = 0  # comment lines that a reader skipped

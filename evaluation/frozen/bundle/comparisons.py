@@ -9,9 +9,9 @@ from ...significance.draws import DRAWS_ON_PAGES, SEED
 
 
 def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int = SEED) -> Compared | None:
-    """The comparison of all pairs of systems with a mean, the best system first; None for fewer than two.
+    """The best system beside each other one with a mean, and these among themselves; None for fewer than two.
 
-    All pairs count in the correction, since the best system is known only after the numbers.
+    All these pairs count in the correction, since the best system is known only after the numbers.
     """
     measure = evaluation.measures[0]
     names = list(evaluation.means)

@@ -147,10 +147,11 @@ def _in_reach(me: Rater) -> QuerySet:
 
 
 def _free_pairs(me: Rater, now: datetime) -> QuerySet:
-    """One free assignment of each pair that the rater does not hold."""
+    """One free assignment of each pair that the rater does not hold: open, or with an expired lease."""
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
-    # Each surplus grade of a pair will fill one of its expired leases, which is then free for nobody.
+    # A grade that came with an import, or after its lease was lost, is surplus. It will fill one of the expired
+    # leases of its pair, which is then free for nobody.
     stays_free = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
     rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),

@@ -203,6 +203,7 @@ class RunImport(ImportForQueries):
         tally.queries.add(ranking.query)
         for refusal in repeats(ranking, self.sources):
             self.report.refuse(refusal)
+        # Where nobody chose an order, ranks and scores must agree; an order by score leaves the ranks unread.
         if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
             count, first_refusal = found
             tally.contradictions += count

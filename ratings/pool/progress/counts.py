@@ -135,8 +135,9 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     held, extra = _leases(collection, works, now or timezone.now())
     done = _done(collection, works)
     by_day = _by_day(ratings.counted())
+    # An extra lease, such as of gold, is one of the still wanted rows, but its rating was not requested.
     extent = Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra)
-    surplus = max(0, sum(by_day.values()) - done)
+    surplus = max(0, sum(by_day.values()) - done)  # grades that filled nothing that was requested
     return Progress(extent, by_day, surplus, works, passed, broken)
 
 
