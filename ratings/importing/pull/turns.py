@@ -206,7 +206,9 @@ def _tell(job: Job, report: PullReport) -> None:
     counts = report.counts
     system = job.options["system"]
     rankings = f"{counted(counts['new'], 'ranking')} to a depth of {job.options['depth']:,}"
-    documents = f"{counted(counts['documents'], 'new document')}, {counts['filled']:,} got a text"
+    documents = counted(counts["documents"], "new document")
+    if counts["filled"]:
+        documents += f", and {counts['filled']:,} without a text got one"
     report.facts.append(f"{system}: {rankings}; {documents}.")
     results_at_top, unrated = _count_unrated(job)
     if unrated:
