@@ -96,8 +96,8 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
     """
     watch = night.watch
     last = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
-    chosen = {kind: last[kind] for kind in Baseline.Kind.values if kind in last}
-    baselines = {kind: baseline.system.name for kind, baseline in chosen.items() if baseline.system}
+    chosen = {kind: last[kind] for kind in Baseline.Kind.values if kind in last and last[kind].system}
+    baselines = {kind: baseline.system.name for kind, baseline in chosen.items()}
     asked = asked_of(watch, baselines.values())
     frame = record.queries_of(watch.collection)
     queries = frame["pk"].to_numpy()

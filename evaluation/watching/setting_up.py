@@ -15,8 +15,6 @@ from . import nights
 from .forms import WatchForm
 from .trend import ENDED
 
-DEFAULT_DAYS = list(range(7))  # every day
-
 
 class Invalid(ValueError):
     """Facts that the form refuses. `errors`: the field and the sentence of each."""
@@ -28,7 +26,8 @@ class Invalid(ValueError):
 
 def blank(collection: Collection, by=None) -> Watch:
     """A watch that is not stored. by: the account that makes it."""
-    return Watch(collection=collection, days=DEFAULT_DAYS, created_at=timezone.now(), created_by=by)
+    every_day = list(range(7))
+    return Watch(collection=collection, days=every_day, created_at=timezone.now(), created_by=by)
 
 
 @transaction.atomic

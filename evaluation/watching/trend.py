@@ -16,7 +16,6 @@ from ..page.documents import Table
 from ..record import cache, queries_of
 from ..scores import mean_of, read, sampled_of
 from .scoring import Means, asked_of, documents_of, rankings_of
-from .verdicts import Numbers
 
 # What a mark says of a change between two nights, by the names of `scoring.terms_of`.
 MARKS = {
@@ -33,16 +32,8 @@ MARKS = {
 }
 ENDED = (Night.State.TOLD, Night.State.GAP)  # the states of a night that stays as it is
 HEAVY_COLUMNS = ("queries", "rankings", "again", "values", "failed")  # columns that a trend does not read
-NUMBERS = (
-    "difference",
-    "low",
-    "high",
-    "expected",
-    "at_best",
-    "unjudged",
-    "is_minority",
-    "p",
-)  # of verdicts, in files
+# The numbers of verdicts in files.
+NUMBERS = ("difference", "low", "high", "expected", "at_best", "unjudged", "is_minority", "p")
 COLUMNS = (
     *("night", "state", "mean", "low", "high", "lowest", "highest", "judged", "queries", "gaps", "undefined"),
     *("unjudged", "results", "plain", "traffic", "label"),
@@ -68,9 +59,6 @@ class Point:
     @property
     def is_worse(self) -> bool:
         return any(verdict.kind == Verdict.Kind.WORSE for verdict in self.verdicts.values())
-
-    def numbers(self, kind: str) -> Numbers | None:
-        return Numbers(**self.verdicts[kind].numbers) if kind in self.verdicts else None
 
 
 def points(watch: Watch, *, today: bool = False) -> list[Point]:

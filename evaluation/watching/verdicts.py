@@ -52,9 +52,7 @@ class Numbers:
     skewness: float | None
     skewed: bool  # whether so few queries with so skewed differences give more false alarms
     needed: int | None  # about how many queries would decide
-    unjudged: (
-        int  # documents that nobody judged, and that only one of night and baseline returns: `holes.deciding`
-    )
+    unjudged: int  # documents that nobody judged and that decide: `holes.deciding`
     again: float | None  # the difference of the mean by the second answers of the engine
     is_loss: bool  # whether the night alone shows a loss in both readings, without the test of all nights
     unchanged: bool  # since the night before, so that nothing was tested

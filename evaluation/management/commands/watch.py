@@ -9,6 +9,7 @@ from evaluation.watching.forms import WatchForm
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
 from ratings.models import Collection
+from ratings.words import as_sentence
 
 FORMATS = ("table", "csv", "json")
 ACTS = ("make", "change", "pause", "resume", "run", "remove", "system")  # options that do more than print
@@ -79,7 +80,7 @@ def do(act: str, watch: Watch, value: Any, name: str) -> None:
             case "system":
                 telling.tell(nights.after_call(watch, value, timezone.now()))
     except ValueError as error:
-        raise Refused(f"{str(error).rstrip('.')}.") from error
+        raise Refused(as_sentence(error)) from error
 
 
 def facts_in(words: list[str]) -> dict[str, Any]:
@@ -89,6 +90,8 @@ def facts_in(words: list[str]) -> dict[str, Any]:
         field, equals, value = word.partition("=")
         if not equals:
             raise ValueError(f"{word!r} says no value: write FIELD=VALUE, such as at=03:00")
+        if field == "paused":
+            raise ValueError("Pause a watch with --pause, and go on with --resume")
         facts[field] = list(filter(None, value.split(","))) if field == "days" else value
     return facts
 

@@ -110,11 +110,18 @@ def nights_of(collection: Collection) -> list[dict]:
     for watch in collection.watches.all():
         over = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
         nights = list(over.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])[::-1]
-        told = [night for night in nights if night.state == "told"]
-        if told:
-            facts = {"night": told[-1], "mean": told[-1].means["mean"], "line": small_line(nights)}
-            gap = nights[-1] if nights[-1].state == "gap" else None
-            rows.append({"watch": watch, "gap": gap, "alarms": watch.open_alarms(), **facts})
+        last_told = over.filter(state="told").only("means", "due_at", "watch").first()  # may be before them all
+        if last_told:
+            rows.append(
+                {
+                    "watch": watch,
+                    "night": last_told,
+                    "mean": last_told.means["mean"],
+                    "gap": nights[-1] if nights[-1].state == "gap" else None,
+                    "alarms": watch.open_alarms(),
+                    "line": small_line(nights),
+                }
+            )
     return rows
 
 

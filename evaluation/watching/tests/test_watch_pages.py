@@ -243,6 +243,7 @@ def test_a_command_makes_changes_pauses_runs_and_removes_a_watch(shop, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--make", "paused=False"], "Pause a watch with --pause, and go on with --resume."),
         (["--make", "engine=other"], "engine: No engine 'other' is connected."),
         (["--make", "margin=2"], "margin: Choose a number from 0 to 1."),
         (["--make", "colour=red"], "colour: There is no such field. Fields are name, engine, depth,"),

@@ -58,7 +58,7 @@ def answer_alarm(request: SignedInRequest, collection: Collection, watch: int, p
 
 @record_act
 def ask_raters_of_night(request: HttpRequest, collection: Collection, watch: int, pk: int) -> HttpResponse:
-    """Want ratings of what the night returned and nobody judged."""
+    """Want ratings of what nobody judged and the night or a baseline returns: `acts.unjudged`."""
     night = night_of(collection, watch, pk)
     form = WantForm(request.POST)
     if not form.is_valid():

@@ -105,12 +105,9 @@ def save_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
 
 
 @record_act
-@transaction.atomic
 def pause_watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Pause the watch, or go on with it."""
-    watch = watch_of(collection, pk)
-    watch.paused = request.POST.get("paused") == "1"
-    setting_up.keep(watch, paused=watch.paused)
+    setting_up.set_up(watch_of(collection, pk), {"paused": request.POST.get("paused") == "1"})
     return redirect("watch", collection.slug, pk)
 
 
