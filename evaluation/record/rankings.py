@@ -98,7 +98,7 @@ def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequen
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),
         documents=ids[number],
-        scores=np.concatenate([ranking.scores for ranking in found]),
+        scores=np.concatenate([np.empty(0), *(ranking.scores for ranking in found)]),  # there may be none
         tiebreak=number,  # the keys are sorted
     )
 

@@ -31,7 +31,7 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
     """The verdict on these differences, float64[queries] without nan, a release minus its anchor.
 
     Worse: the difference lies below -margin; not worse: above it. Where no query differs, a release is not worse,
-    however few queries there are; else a verdict takes FEWEST of them.
+    however few queries there are, unless a stratum of a log has none; else a verdict takes FEWEST of them.
 
     sampled: what these queries stand for, where they were drawn from a log. The difference is then that over all
     searches, and a verdict takes FEWEST drawn queries, or none where every query was taken for certain. Queries
@@ -45,12 +45,12 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
     column = difference[:, np.newaxis]
     if not n or (sampled is not None and not sampled.searches.any()):
         return Limits(None, None, None, n, UNDECIDED)
-    if not difference.any():
-        return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
     mean = float((paired.mean(column) if sampled is None else mean_of_searches(column, sampled))[0])
-    rows = column if sampled is None else pseudo_values(column, sampled)  # one for each query with sampling error
     if sampled is not None and sampled.left_out:  # a whole stratum has no value, and may differ by anything
         return Limits(mean, None, None, n, UNDECIDED)
+    if not difference.any():
+        return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
+    rows = column if sampled is None else pseudo_values(column, sampled)  # one for each query with sampling error
     if not len(rows):  # the difference has no sampling error
         return Limits(mean, mean, mean, n, WORSE if mean < -margin else NOT_WORSE)
     if len(rows) < FEWEST:

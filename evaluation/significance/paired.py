@@ -62,7 +62,7 @@ def t_test(difference: np.ndarray, degrees: int | None = None) -> tuple[np.ndarr
 
 
 def t_margin(difference: np.ndarray, level: float, degrees: int | None = None) -> np.ndarray:
-    """Half the width of the t interval of the mean: 0 is nearer to it where `t_test` gives p > 1 - level."""
+    """Half the width of the t interval of the mean."""
     from scipy.special import stdtrit
 
     n = len(difference)

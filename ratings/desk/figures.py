@@ -122,11 +122,11 @@ def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Cou
     document = "events__pair__document__"
     start_of_body = Left(document + "body", MOST_CHARACTERS_TO_READ)  # more does not count
     names = ["pk", "events__seconds", "events__shown", "events__presentation_version"]
-    names += [document + name for name in ("title", "url", "fields")]
+    names += [document + name for name in ("key", "title", "url", "fields")]
     rows = latest_grades(raters, acts, below=longest).values_list(*names, start_of_body)
     too_fast: Counter[int] = Counter()
-    for rater_id, seconds, shown, version, title, url, fields, body in rows.iterator():
-        source = source_of(Document(title=title, url=url, fields=fields, body=body))
+    for rater_id, seconds, shown, version, key, title, url, fields, body in rows.iterator():
+        source = source_of(Document(key=key, title=title, url=url, fields=fields, body=body))
         presented = presentations.get(version, WEB_PAGE)
         read = characters(pieces_of(presented.document, source)) if shown == Shown.ALONE else 0
         too_fast[rater_id] += seconds < seconds_to_read(read)

@@ -82,15 +82,13 @@ def read_topics(source: Source) -> Iterator[Topic | Refusal]:
 
 def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
-    note = f"{source.name}: its topics are conversations, of which each turn is a query."
 
     def turns_of(item: tuple[int, dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
         line, record = item
         if not _turns_of(record):
             yield item
             return
-        if note not in source.notes:
-            source.notes.append(note)
+        source.note_once("its topics are conversations, of which each turn is a query.")
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(_turns_of(record), 1):
             if SYSTEM_MEMBER in turn and not _text_of_turn(turn):

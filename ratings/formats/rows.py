@@ -77,9 +77,8 @@ def checked_id(value: Any, what: str, longest: int, source: Source) -> str:
         raise WrongCell(f"the {what} is {values.quoted(value)}, neither text nor a whole number", ID_CURE)
     text = "" if value is None else str(value).strip()
     key = values.without_blanks(text)
-    note = f"{source.name}: ids with blanks have {values.BLANK} for each, as runs and qrels do."
-    if key != text and note not in source.notes:
-        source.notes.append(note)
+    if key != text:
+        source.note_once(f"ids with blanks have {values.BLANK} for each, as runs and qrels do.")
     return values.checked_key(key, what, longest)
 
 

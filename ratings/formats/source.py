@@ -285,6 +285,12 @@ class Source:
         problem = f"the {self.packing} data are cut off or damaged here ({error})"
         return self.stop(line, problem, "Copy or download the file again.")
 
+    def note_once(self, sentence: str) -> None:
+        """Add the sentence to the notes, behind the name of the file, unless it is there."""
+        note = f"{self.name}: {sentence}"
+        if note not in self.notes:
+            self.notes.append(note)
+
     def refusal(self, line: int, problem: str, *cure: Cure, other: Place | None = None) -> Refusal:
         """The refusal of a line, 0 for the file as a whole. `other`: a second line that the problem is about."""
         return Refusal(self.name, line, problem, cure, other)

@@ -53,8 +53,12 @@ def heads_of(source: Source) -> dict[str, list[str]]:
     try:
         book, _ = _opened(source)
         row = source.reading.header_line
-        cells = {name: next(book[name].iter_rows(min_row=row, max_row=row), ()) for name in _visible(book)}
-        return {name: [str(cell.value) for cell in of_sheet] for name, of_sheet in cells.items()}
+        heads = {}
+        for name in _visible(book):
+            book[name].reset_dimensions()  # those in the file may be wrong
+            cells = next(book[name].iter_rows(min_row=row, max_row=row), ())
+            heads[name] = [str(cell.value) for cell in cells]
+        return heads
     except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
         return {}
 

@@ -327,11 +327,12 @@ def reactivate(rater: Rater) -> None:
 def change_terms(rater: Rater, **changed: Any) -> None:
     """Set the limit, the weight of the grades or the queries (an empty list: all). Terms not named stay."""
     limit, weight = changed.get("limit", rater.limit), changed.get("weight", rater.weight)
-    queries = changed.get("queries", [*rater.queries.all()])
     weight_changes = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
-    rater.queries.set(queries)
-    note(Act.TERMS, rater.collection, about=rater, limit=limit, weight=str(weight), queries=len(queries))
+    if "queries" in changed:
+        rater.queries.set(changed["queries"])
+    queries = rater.queries.count()
+    note(Act.TERMS, rater.collection, about=rater, limit=limit, weight=str(weight), queries=queries)
     if weight_changes:
         rater.collection.touch()  # judgments by the weighted mean change
 

@@ -77,9 +77,8 @@ def counting(cell: heat.Cell) -> float | None:
 @files()
 def queries_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
-    aged = older_texts(collection)
     return Files(
         f"{collection.slug}-queries-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, asked)),
-        json=lambda: csv_and_json.document(evaluated(collection, asked), True, aged),
+        json=lambda: csv_and_json.document(evaluated(collection, asked), True, older_texts(collection)),
     )

@@ -114,9 +114,10 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
     system = get_object_or_404(System, collection=collection, pk=pk)
     of_system = replace(asked, systems=(system.name,))
-    aged = older_texts(collection)
     return Files(
         f"{collection.slug}-system-{system.pk}-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, of_system)),
-        json=lambda: csv_and_json.document(evaluated(collection, of_system, main_measures(asked)), True, aged),
+        json=lambda: csv_and_json.document(
+            evaluated(collection, of_system, main_measures(asked)), True, older_texts(collection)
+        ),
     )

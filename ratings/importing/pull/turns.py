@@ -208,7 +208,7 @@ def _tell(job: Job, report: PullReport) -> None:
     rankings = f"{counted(counts['new'], 'ranking')} to a depth of {job.options['depth']:,}"
     documents = counted(counts["documents"], "new document")
     if counts["filled"]:
-        documents += f", and {counts['filled']:,} without a text got one"
+        documents += f", and {counts['filled']:,} stored before got a text or a newer one"
     report.facts.append(f"{system}: {rankings}; {documents}.")
     results_at_top, unrated = _count_unrated(job)
     if unrated:
