@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE, Limits, agreed, limits, overall
-from evaluation.significance.sampled import OUTSIDE, Sampled
+from evaluation.significance.sampled import CERTAIN, OUTSIDE, Sampled
 
 ALPHA, MARGIN = 0.05, 0.02
 
@@ -33,6 +33,13 @@ def test_verdicts_are_those_of_two_one_sided_t_tests(seed, alpha):
 def test_where_no_query_differs_a_release_is_not_worse_even_without_a_margin():
     assert limits(np.zeros(3), 0.0, ALPHA).verdict == NOT_WORSE
     assert limits(np.zeros(0), 0.0, ALPHA).verdict == UNDECIDED
+
+
+def test_a_stratum_of_a_log_without_a_value_leaves_it_open_though_no_query_differs():
+    sampled = Sampled(stratum=np.zeros(20, np.int64), searches=np.ones(20))
+    assert limits(np.zeros(20), MARGIN, ALPHA, sampled).verdict == NOT_WORSE
+    without_head = Sampled(sampled.stratum, sampled.searches, left_out={CERTAIN: 9.0})
+    assert limits(np.zeros(20), MARGIN, ALPHA, without_head).verdict == UNDECIDED
 
 
 def test_queries_outside_the_sample_of_a_log_decide_nothing():
