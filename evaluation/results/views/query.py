@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 
-from ratings.models import Assignment, Collection, Query, Rating
+from ratings.models import Assignment, Collection, Query
 from ratings.people.access import readers_page
 from ratings.pool import ageing
 
@@ -223,7 +223,7 @@ def document_and_titles(
 
 def older_texts_of(query: Query) -> int:
     """How many ratings of the query that count were given to an older text of their document."""
-    return ageing.to_older_text(Rating.objects.counted().filter(query=query)).count()
+    return ageing.to_older_text(ageing.of_collection(query.collection).filter(query=query)).count()
 
 
 def summed(asked: Asked) -> list[Measure]:
