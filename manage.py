@@ -36,6 +36,7 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 
+    from config.program import PROGRAM
     from ratings.database import disk
     from ratings.words import as_sentence
 
@@ -52,7 +53,7 @@ def main() -> None:
         if "--traceback" in sys.argv or not is_curable(error):
             raise
         reason = as_sentence(" ".join(str(error).split()))
-        sys.exit(f"The database refused: {reason} To find the cure: python3 run.py manage doctor")
+        sys.exit(f"The database refused: {reason} To find the cure: {PROGRAM} manage doctor")
 
 
 if __name__ == "__main__":

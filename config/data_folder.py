@@ -9,6 +9,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from .program import PROGRAM
+
 OTHERS_BITS = 0o077
 # Names that may be in the folder before the first start, or where there is no secret.key in it.
 NOT_DATA = {"lost+found", "static", "uploads", "cache"}
@@ -49,7 +51,7 @@ def _refuse_root(path: Path) -> None:
         owner = f"#{path.stat().st_uid}"
     raise ImproperlyConfigured(
         f"The data folder {path} belongs to {owner}, who could not use the files that root makes there. Run this"
-        f" as that account (runuser -u NAME -- python3 run.py ...), or give root the folder: chown -R root {path}"
+        f" as that account (runuser -u NAME -- {PROGRAM} ...), or give root the folder: chown -R root {path}"
     )
 
 

@@ -55,9 +55,10 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.http.request import split_domain_port
 
-from . import data_folder, machines, secret_files, sign_in
+from . import data_folder, machines, program, secret_files, sign_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+PROGRAM = program.PROGRAM
 
 
 def env_bool(name: str, default: str = "0") -> bool:
@@ -289,6 +290,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "ratings.web.preferences.in_templates",
+                "config.program.in_templates",
             ],
             "libraries": {
                 **{name: f"ratings.web.template_tags.{name}" for name in ("figures", "forms", "grades", "paging")},

@@ -36,8 +36,8 @@ DAMAGE_SECONDS = 1.5  # for which pages of SQLite are read
 # Cures of several checks.
 RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
 MAKE_ROOM = "Make room there, or let the account of Idealist write there: see who owns it."
-PREPARE = "python3 run.py manage prepare"
-UPGRADE = "python3 run.py manage upgrade"
+PREPARE = f"{settings.PROGRAM} manage prepare"
+UPGRADE = f"{settings.PROGRAM} manage upgrade"
 # Part of a message of a driver → its cure.
 CURES = {
     "unsupported startup parameter": "Name PostgreSQL itself in DATABASE_URL, not a pooler such as PgBouncer.",
@@ -112,7 +112,7 @@ def one_line(error: BaseException) -> str:
 def database() -> Iterator[Problem]:
     """Whether the database answers and has tables, without which no other check of it means anything."""
     if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
-        yield Problem("There is no database yet.", "The first start makes it: python3 run.py")
+        yield Problem("There is no database yet.", f"The first start makes it: {settings.PROGRAM}")
         return
     try:
         has_tables = MigrationRecorder(connection).has_table()

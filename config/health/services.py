@@ -13,7 +13,7 @@ from ratings.people.mail import MAIL_ERRORS
 
 BUCKET_BACKEND = "config.machines.bucket.Bucket"
 CACHE_IN_DATABASE = settings.CACHES["default"]["BACKEND"].endswith(".Table")
-TABLE_CURE = "Make its table: python3 run.py manage prepare"
+TABLE_CURE = f"Make its table: {settings.PROGRAM} manage prepare"
 
 
 class Problem(NamedTuple):

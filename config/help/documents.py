@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from ..program import CLONE_PROGRAM, PROGRAM
+
 DOCS_FOLDER = settings.BASE_DIR / "docs"
 PICTURES_FOLDER = "pictures"  # the folder in docs/, and the prefix of its static files
 # In the order in which the help lists them.
@@ -38,6 +40,8 @@ DOCUMENT_NAMES: tuple[str, ...] = (
 )
 DOCUMENT_NAMES += ("architecture", "contributing", "glossary")
 PUNCTUATION = re.compile(r"[^\w\- ]")
+# `test` and `bench` need a clone, whatever this installation is.
+OF_ANY_INSTALLATION = re.compile(rf"{re.escape(CLONE_PROGRAM)}(?! (?:test|bench)\b)")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 
 
@@ -164,7 +168,8 @@ def text_of(inline: Token) -> str:
 @cache
 def document(name: str) -> HelpDocument:
     """The document of this name in DOCUMENT_NAMES. It is cached: files of docs/ change only with the program."""
-    tokens = tokens_of((DOCS_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    text = (DOCS_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    tokens = tokens_of(OF_ANY_INSTALLATION.sub(PROGRAM, text))
     sections = tuple(sections_of(tokens))
     html = _markdown.renderer.render(tokens, _markdown.options, {})
     return HelpDocument(name, mark_safe(html), sections)  # safe, since Markdown with HTML in it is escaped

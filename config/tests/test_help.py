@@ -1,14 +1,18 @@
 """The help in the app: pages, contents, links, pictures and the search, for everybody."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 
 from config.help import documents as help_documents
 from config.help.documents import DOCUMENT_NAMES, address_of, document, documents, sentences_of, tokens_of
 from config.help.search import search
 from config.help.views import found
+from config.program import CLONE_PROGRAM
 from ratings.people import throttle
 
 pytestmark = pytest.mark.django_db
@@ -98,3 +102,30 @@ def test_a_search_is_made_once_and_a_stranger_makes_few_of_them_in_a_minute(clie
     assert client.get(reverse("help"), REMOTE_ADDR="192.0.2.1").status_code == 200
     assert client.get(reverse("help"), {"q": "pool"}, REMOTE_ADDR="192.0.2.2").status_code == 200
     found.cache_clear()
+
+
+def test_the_documents_name_the_program_of_the_wheel_where_that_is_installed(monkeypatch):
+    monkeypatch.setattr(help_documents, "PROGRAM", "idealist")
+    operating, contributing = (document.__wrapped__(name).html for name in ("operating", "contributing"))
+    assert "idealist manage upgrade" in operating and "python3 run.py" not in operating
+    assert "python3 run.py test" in contributing  # the wheel has no tests
+
+
+def test_no_page_and_no_message_writes_the_name_of_the_program_itself():
+    root = settings.BASE_DIR
+    templates = {
+        file for file in (root / "templates").rglob("*.*") if help_documents.CLONE_PROGRAM in file.read_text()
+    }
+    assert {file.name for file in templates} == {"bundle_readme.txt"}  # others read it, who may have a clone
+    rooms = [file for room in ("ratings", "evaluation", "config") for file in (root / room).rglob("*.py")]
+    writing = {file.relative_to(root).as_posix() for file in rooms if "tests" not in file.parts and names_it(file)}
+    assert writing == {"config/program.py"}
+
+
+def names_it(file: Path) -> bool:
+    """Whether a string of the module that is no docstring has the name."""
+    tree = ast.parse(file.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - docstrings
+    return any(CLONE_PROGRAM in text for text in strings if isinstance(text, str))

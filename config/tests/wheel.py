@@ -85,6 +85,7 @@ class Installed:
             assert "Idealist" in urlopen(site).read().decode()
             in_german = Request(f"{site}accounts/sign-in/", headers={"Accept-Language": "de"})
             assert "Benutzername" in urlopen(in_german).read().decode()
+            assert "idealist manage" in urlopen(f"{site}help/operating/").read().decode()
             rate(f"{site}api/v1/collections/shop", key)
         (result,) = json.loads(self.say("evaluate", "shop", "--measure", "nDCG@1", "--format", "json"))["results"]
         assert (result["mean"], result["queries"]) == (1.0, 1), result

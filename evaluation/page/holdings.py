@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, Value
 
 from ratings.models import Assignment, Collection, Pair, Rating
@@ -99,5 +100,5 @@ def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
         lack = nothing_judged
         cure = "Ask raters for the documents at the top of the rankings, or import judgments that you have."
         commands = ["pool SLUG", "add_member SLUG NAME rater", "import_qrels SLUG judgments.qrels"]
-    commands = [f"python3 run.py manage {command.replace('SLUG', collection.slug)}" for command in commands]
+    commands = [f"{settings.PROGRAM} manage {command.replace('SLUG', collection.slug)}" for command in commands]
     return NextStep(lack, cure, commands)

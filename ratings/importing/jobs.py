@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import OperationalError, transaction
 from django.utils import timezone
 from django_tasks import task
@@ -34,7 +35,7 @@ State = Job.State
 MOST_DEATHS = 5  # a job that kills its workers is not retried more often
 SHORTEST_WAIT = timedelta(seconds=2)  # until the next try, while the database is locked
 TASKS_KEPT_FOR = timedelta(days=1)  # finished tasks
-START_COMMAND = "python3 run.py manage work"
+START_COMMAND = f"{settings.PROGRAM} manage work"
 INTAKES = {
     Job.Kind.QUERIES: intake.import_queries,
     Job.Kind.DOCUMENTS: intake.import_documents,

@@ -2,6 +2,7 @@
 
 from math import isnan
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
@@ -181,7 +182,7 @@ def not_judged(query: Query) -> NextStep:
     if waiting:
         wait = "rating is" if waiting == 1 else "ratings are"
         return NextStep(lack, f"{shown} {waiting:,} {wait} waiting for raters.")
-    pool = f"python3 run.py manage pool {query.collection.slug}"
+    pool = f"{settings.PROGRAM} manage pool {query.collection.slug}"
     return NextStep(lack, f"{shown} Pool the query for raters:", (pool,))
 
 

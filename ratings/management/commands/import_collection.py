@@ -1,3 +1,5 @@
+from django.conf import settings
+
 from ratings.copies import restoring
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import refusing
@@ -18,4 +20,4 @@ class Command(ReportingCommand):
         with refusing(), ProgressLine(self.stderr) as progress, restoring.opened(file) as opened:
             report = restoring.restore(opened, slug, progress=progress)
         self.print_report(report)
-        self.stderr.write(f"It has no members yet: python3 run.py manage add_member {slug} NAME admin")
+        self.stderr.write(f"It has no members yet: {settings.PROGRAM} manage add_member {slug} NAME admin")

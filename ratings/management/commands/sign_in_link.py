@@ -11,7 +11,8 @@ from ratings.people.sign_in import links
 LOOK_AROUND = "Look around in the sample; each link signs in once, within 10 minutes:"
 NO_SAMPLE = (
     "Nobody can look around here: a first start on this machine alone loads the sample, into a database without a"
-    " collection, and a start for others closes it. To look around: IDEALIST_DATA=another-folder python3 run.py"
+    " collection, and a start for others closes it."
+    f" To look around: IDEALIST_DATA=another-folder {settings.PROGRAM}"
 )
 
 
