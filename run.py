@@ -61,15 +61,12 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def run_quietly(command: Sequence[str], failure: str, cure: str = "", stdout=subprocess.PIPE) -> None:
-    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line.
-
-    With `stdout=None` the step writes to the output of this process, and its lines are of its standard error.
-    """
+def run_quietly(command: Sequence[str], failure: str, cure: str = "") -> None:
+    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
     lines = []
-    pipes = {"stdout": stdout, "stderr": subprocess.STDOUT if stdout else subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, errors="replace", **pipes) as step:
-        for line in filter(None, map(str.strip, step.stdout or step.stderr or ())):
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, text=True, errors="replace", **pipes) as step:
+        for line in filter(None, map(str.strip, step.stdout or ())):
             lines.append(line)
             if sys.stderr.isatty():
                 print(f"\r\x1b[K{line[:79]}", end="", file=sys.stderr, flush=True)
@@ -174,18 +171,13 @@ def offer_demo(host: str) -> None:
 
 
 def serve(host: str, port: int) -> None:
-    """Prepare the database and become the server. Does not return."""
+    """Become the server, which prepares the database. Does not return."""
     listener = listening(host, port)  # refuses a busy port before the slow steps; early visitors wait
     offer_demo(host)
     set_up(runtime())
-    cure = f"(See all of it: {NAME} manage prepare)"
-    run_quietly([*MANAGE, "prepare"], "Preparing failed", cure, stdout=None)
     listener.set_inheritable(True)
-    shown_host = f"[{host}]" if ":" in host else host
-    address = f"http://{shown_host}:{listener.getsockname()[1]}/"
-    print(f"Idealist is at {address} (Ctrl-C stops it)", flush=True)
     os.environ.setdefault("IDEALIST_WORKER", "1")
-    become(PYTHON, "config.server", f"fd://{listener.fileno()}")
+    become(PYTHON, "config.server", f"fd://{listener.fileno()}", "--prepare")
 
 
 def data_folder() -> Path:

@@ -5,13 +5,17 @@ its answer into a buffer. So a client that is silent, drips, or does not read co
 more processes, start the command once for each, behind a proxy.
 """
 
+import os
 import resource
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -24,6 +28,9 @@ from waitress.receiver import FixedStreamReceiver
 from waitress.server import TcpWSGIServer
 from waitress.utilities import RequestEntityTooLarge
 
+from . import worker
+
+MANAGE = [sys.executable, str(Path(__file__).parents[1] / "manage.py")]
 CONNECTIONS_PER_ROUND = 50  # that the loop accepts, and that it closes where there are too many
 TIMEOUT = 30  # seconds without a sign of life, for a header, and for open requests when the server stops
 LIMITS = {"threads": 8, "channel_timeout": TIMEOUT, "cleanup_interval": 5, "max_request_header_size": 2**15}
@@ -126,30 +133,57 @@ def server_on(listener: socket.socket, application: Callable) -> Server:
     return adj.server
 
 
-def main(place: str) -> None:
-    """Serve at HOST:PORT, or on the socket that is open as fd://NUMBER, until a signal. Raises SystemExit."""
+def prepared(environment: Mapping[str, str]) -> None:
+    """Load the application while another process prepares the database and files. Raises SystemExit."""
+    with subprocess.Popen([*MANAGE, "prepare"], stdin=subprocess.DEVNULL, env=environment) as preparing:
+        try:
+            import_module("config.wsgi")
+        finally:
+            if preparing.wait():  # it has said why
+                raise SystemExit(preparing.returncode)
+
+
+def say_where(listener: socket.socket) -> None:
+    """Print the address, and the links into the sample where there is one."""
+    host, port = listener.getsockname()[:2]
+    print(f"Idealist is at http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C stops it)")
+    if settings.DEMO:  # here, since a command would load all pages once more
+        try:
+            call_command("sign_in_link", sample=True)
+        except CommandError as problem:  # there is no sample, which ends no start
+            print(problem)
+    sys.stdout.flush()
+
+
+def main(place: str, *options: str) -> None:
+    """Serve at HOST:PORT, or on the socket that is open as fd://NUMBER, until a signal. Raises SystemExit.
+
+    With --prepare the tables, the sample and the static files are made first.
+    """
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # open files
     limit = 2**14 if most == resource.RLIM_INFINITY else min(2**14, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+    environment = dict(os.environ)  # without the short waits of pages: an import may wait longer for a lock
     host, _, port = place.rpartition(":")
     try:
+        if "--prepare" in options:
+            prepared(environment)
         from config.wsgi import application
         from ratings.importing import uploads
 
         tempfile.tempdir = str(uploads.spool())
         # fd://3 was parted into "fd" and "//3".
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
+        if settings.KEEPS_WORKER:
+            worker.keep_alive([*MANAGE, "work"], settings.DATA_DIR, environment)
         if not settings.FOR_OTHERS:
             from ratings.people import mail
 
             mail.note_site(*listener.getsockname()[:2])
-        if settings.DEMO:  # here, since a command would load all pages once more
-            try:
-                call_command("sign_in_link", sample=True)
-            except CommandError as problem:  # there is no sample, which ends no start
-                print(problem)
-            sys.stdout.flush()
+        say_where(listener)
         server = server_on(listener, application)
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
     except Exception as error:
         raise SystemExit(f"The server cannot start: {error}") from error
     signal.signal(signal.SIGTERM, server.stop)

@@ -1,14 +1,12 @@
 """The WSGI application that config/server serves."""
 
 import os
-import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from threading import Thread
 
 from django.core.wsgi import get_wsgi_application
 
-original_environment = dict(os.environ)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ["IDEALIST_SHORT_WAITS"] = "1"
 
@@ -26,18 +24,6 @@ def load_late() -> None:
         get_template(name)
 
 
-def keep_a_worker() -> None:
-    from django.conf import settings
-
-    from . import worker
-
-    if settings.KEEPS_WORKER:
-        # Without the IDEALIST_SHORT_WAITS of pages: an import may wait longer for a lock.
-        worker.keep_alive(
-            [sys.executable, str(settings.BASE_DIR / "manage.py"), "work"], settings.DATA_DIR, original_environment
-        )
-
-
 django = get_wsgi_application()
 
 
@@ -51,4 +37,3 @@ def application(environ: dict, start_response: Callable) -> Iterable[bytes]:
 
 
 Thread(target=load_late, daemon=True).start()
-keep_a_worker()

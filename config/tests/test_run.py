@@ -28,8 +28,6 @@ if sys.argv[1] == "migrate":
     sys.stdin.read()
     print("Applying ratings.0001 ... OK")
     sqlite3.connect(data / "db.sqlite3").execute("CREATE TABLE t (a)")
-elif sys.argv[1] == "prepare":
-    raise ValueError("the disk is full")
 else:
     print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))
     sys.exit(7)
@@ -226,12 +224,6 @@ def test_an_install_shows_its_latest_line_on_a_terminal_alone(run, monkeypatch, 
 
 
 # Serving
-
-
-def test_a_failed_preparation_is_one_line_and_says_how_to_see_the_rest(installed):
-    line = refused_in_one_line(started(installed, "--port", "0"))
-    assert "Preparing failed: ValueError: the disk is full" in line
-    assert "python3 run.py manage prepare" in line
 
 
 @pytest.mark.parametrize(

@@ -332,7 +332,8 @@ def application(environ, start_response):
 
 sys.modules["config.wsgi"] = types.SimpleNamespace(application=application)
 from django.conf import settings
-settings.configure(DATA_DIR=__import__("pathlib").Path(sys.argv[2]), SMALL_BODY=2**16, FOR_OTHERS=True, DEMO=False)
+OFF = {"DEMO": False, "KEEPS_WORKER": False}
+settings.configure(**OFF, DATA_DIR=__import__("pathlib").Path(sys.argv[2]), SMALL_BODY=2**16, FOR_OTHERS=True)
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 from config import server
 server.main(sys.argv[1])
@@ -349,6 +350,7 @@ def test_a_signal_ends_the_process_after_its_requests(tmp_path, how):
         command = [sys.executable, "-c", PROCESS, place, str(tmp_path)]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, pass_fds=[door.fileno()])
     with process, connected(address, b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n") as client:
+        assert process.stdout.readline().startswith(b"Idealist is at http://127.0.0.1:")
         assert process.stdout.readline() == b"entered\n"
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == (min(2**14, hard), hard)
@@ -363,6 +365,15 @@ def test_a_setting_that_cannot_be_is_one_line(tmp_path):
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1 and "IDEALIST_LARGEST_UPLOAD" in line
+
+
+def test_a_failed_preparation_ends_the_start_with_the_one_line_that_says_why(tmp_path):
+    (tmp_path / "db.sqlite3").write_bytes(b"no database" * 1_000)
+    environment = {**os.environ, "IDEALIST_DATA": str(tmp_path), "DATABASE_URL": ""}
+    command = [sys.executable, "-m", "config.server", "127.0.0.1:0", "--prepare"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (1, "") and line.endswith("manage doctor")
 
 
 @contextmanager
@@ -384,8 +395,8 @@ def started(folder: Path, *, prepared_with: str) -> Iterator[tuple[subprocess.Po
 @pytest.mark.slow
 def test_with_the_sample_it_prints_a_link_for_each_role_and_a_refused_start_ends_none(tmp_path):
     with started(tmp_path, prepared_with="1") as (process, environment):
-        lines = [process.stdout.readline().split() for _ in range(4)]
-        assert [words[1] for words in lines[1:]] == ["rater", "analyst", "admin"]
+        lines = [process.stdout.readline().split() for _ in range(5)]
+        assert [words[1] for words in lines[2:]] == ["rater", "analyst", "admin"]
         link = lines[-1][-1]
         # One for others would close the accounts of the sample, and this one is refused: its port is taken.
         command = [sys.executable, "run.py", "--port", str(urlsplit(link).port)]
@@ -398,6 +409,7 @@ def test_with_the_sample_it_prints_a_link_for_each_role_and_a_refused_start_ends
 @pytest.mark.slow
 def test_without_the_sample_it_starts_and_says_how_to_look_around(tmp_path):
     with started(tmp_path, prepared_with="0") as (process, _):
+        process.stdout.readline()  # the address
         assert "IDEALIST_DATA=another-folder" in process.stdout.readline()
 
 

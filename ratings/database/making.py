@@ -1,9 +1,12 @@
 """Make or change the tables, one process at a time."""
 
+import fcntl
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 LOCK_NUMBER = 4_936_218_057  # any number that is the same in every version
@@ -12,10 +15,18 @@ SECONDS_BETWEEN_TRIES = 0.2  # to get the lock
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """The block runs while no other machine makes tables in this PostgreSQL. On one machine, run.py has a lock."""
-    if connection.vendor == "sqlite":
-        yield
-        return
+    """The block runs while no other process makes tables: none of this program, on PostgreSQL none of any."""
+    program = os.open(settings.BASE_DIR, os.O_RDONLY)  # run.py locks the same folder while it installs
+    try:
+        fcntl.flock(program, fcntl.LOCK_EX)
+        with _alone_on_postgresql() if connection.vendor == "postgresql" else nullcontext():
+            yield
+    finally:
+        os.close(program)
+
+
+@contextmanager
+def _alone_on_postgresql() -> Iterator[None]:
     # It asks again and again: an index that is built concurrently waits for all statements, even waiting ones.
     while not _asked("pg_try_advisory_lock"):
         time.sleep(SECONDS_BETWEEN_TRIES)

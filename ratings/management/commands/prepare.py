@@ -1,9 +1,13 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -20,16 +24,35 @@ class Command(BaseCommand):
 
     def handle(self, **options) -> None:
         refuse_unwritable()
-        with making.alone():
+        with making.alone(), static_files():
             if MigrationRecorder(connection).applied_migrations():
                 with refusing("Nothing was changed."):
                     backup.applied_migrations()
             call_command("migrate", verbosity=0)
             call_command("createcachetable", verbosity=0)
-        sample.prepare()
-        # Static files in another folder came with the program, as in an image, and cannot be written.
-        if Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) and not static_files_are_collected():
-            call_command("collectstatic", interactive=False, verbosity=0)
+            sample.prepare()
+
+
+@contextmanager
+def static_files() -> Iterator[None]:
+    """Collect the static files while the block makes tables: each takes seconds. Raises CommandError.
+
+    Those in another folder came with the program, as in an image, and cannot be written.
+    """
+    if not Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) or static_files_are_collected():
+        yield
+        return
+    command = [
+        sys.executable,
+        str(settings.BASE_DIR / "manage.py"),
+        "collectstatic",
+        "--no-input",
+        "--verbosity=0",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as collecting:
+        yield
+    if collecting.returncode:
+        raise CommandError("The static files could not be collected.")
 
 
 def static_files_are_collected() -> bool:
