@@ -36,6 +36,7 @@ DOCUMENT_NAMES: tuple[str, ...] = (
     "notices",
     "api",
     "operating",
+    "versions",
     "asvs",
 )
 DOCUMENT_NAMES += ("architecture", "contributing", "glossary")

@@ -85,7 +85,7 @@ def test_a_walk_leads_through_places_that_exist_and_never_twice_through_one():
 
 
 def test_every_command_exists():
-    commands = {*get_commands(), "doctor"}  # which manage.py knows by itself
+    commands = {*get_commands(), "doctor", "help"}  # which manage.py and Django know by themselves
     assert set(re.findall(r"run\.py manage ([a-z_]+)", ALL)) <= commands
 
 
