@@ -18,7 +18,7 @@ from ...formats.values import quoted
 from ...models import Collection, Document, FormerText, Job
 from ...words import EXAMPLES, counted, first_keys
 from .report import Report
-from .stage import Import, batched_by_length, put, staged
+from .stage import Import, batched_by_length, put
 
 TABLE = "document (key TEXT, title TEXT, body TEXT, url TEXT, fields TEXT, file INTEGER, line INTEGER)"
 CONTENT = ["title", "body", "url", "fields"]
@@ -40,31 +40,25 @@ def import_documents(collection: Collection, sources: Sequence[Source], **choice
 class DocumentsImport(Import):
     """An import of documents. A part that the file does not have stays as it is stored, and is empty at first."""
 
-    kind, usual_format = "documents", "jsonl"
+    kind, table, usual_format = "documents", TABLE, "jsonl"
 
-    def run(self) -> Report:
-        """The report of the import or, if it only checks, of what it would do."""
-        report = self.report
+    def _read(self) -> None:
         self.textless, self.first_textless = 0, []  # how many documents stay without a text; keys
-        with staged(TABLE) as self.stage:
-            tables = set()  # the numbers of files whose columns people can choose
-            for file, source in enumerate(self.sources):
-                if format := self.format_of(source):
-                    put(self.stage, "document", self._rows(source, file, format))
-                    # Whether it is of pairs is known once its rows are read.
-                    if format.name in ("csv", "xlsx", "parquet") or source.of_pairs:
-                        tables.add(file)
-            for file, source in enumerate(self.sources):
-                if file in tables:
-                    self._leave_out_fields_of_pairs(file, source)
-            if report.refused:
-                return report
+        tables = []  # files whose columns people can choose, with their numbers
+        for file, source in enumerate(self.sources):
+            if format := self.format_of(source):
+                put(self.stage, "document", self._rows(source, file, format))
+                # Whether it is of pairs is known once its rows are read.
+                if format.name in ("csv", "xlsx", "parquet") or source.of_pairs:
+                    tables.append((file, source))
+        for file, source in tables:
+            self._leave_out_fields_of_pairs(file, source)
+
+    def _check(self) -> None:
+        if not self.report.refused:
             self.drop_repeats("document", CONTENT)
             self.refuse_repeats("document")
-            if report.refused:
-                return report
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
-            return self.concluded()
 
     def _leave_out_fields_of_pairs(self, file: int, source: Source) -> None:
         """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.
@@ -136,7 +130,8 @@ class DocumentsImport(Import):
         """The new documents, and stored ones with their new content, in batches. Counts these and the others."""
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
-        for batch in batched_by_length(rows, DOCUMENTS_AT_ONCE, most_characters=CHARACTERS_AT_ONCE):
+        limits = {"size": DOCUMENTS_AT_ONCE, "length": CHARACTERS_AT_ONCE}
+        for batch in batched_by_length(rows, _characters, **limits):
             documents = self.collection.documents.filter(key__in=[key for key, *_ in batch])
             stored = {document.key: document for document in documents}
             new, changed = [], []
@@ -167,6 +162,10 @@ class DocumentsImport(Import):
             former = (FormerText(job=job, document=document, **_content(document)) for document, _ in changed)
             FormerText.objects.bulk_create(former)
             write_texts(changed)
+
+
+def _characters(row: Sequence[str | None]) -> int:
+    return sum(len(text) for text in row if text)
 
 
 def _without(fields: str | None, names: set[str]) -> str | None:

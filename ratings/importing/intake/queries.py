@@ -15,7 +15,7 @@ from ...formats.strict_json import as_stored
 from ...models import Collection, Job, Query, Ranking, Rating
 from ...words import counted, first_keys
 from .report import Report
-from .stage import Import, batched, put, staged
+from .stage import Import, batched, put
 
 TABLE = "query (key TEXT, text TEXT, need TEXT, tags TEXT, weight REAL, fields TEXT, file INTEGER, line INTEGER)"
 KEYS_CURE = "If it is a key, the file has no queries to import. If it is a text, give each query a key."
@@ -33,15 +33,15 @@ class QueriesImport(Import):
     A query without a key is the stored query with the same text, or a new one with a key made of its text.
     """
 
-    kind, usual_format = "queries", "topics"
+    kind, table, usual_format = "queries", TABLE, "topics"
 
-    def run(self) -> Report:
-        with staged(TABLE) as self.stage:
-            for file, source in enumerate(self.sources):
-                if format := self.format_of(source):
-                    put(self.stage, "query", self._rows(source, file, format))
-            self.refuse_repeats("query")
-            return self.report if self.report.refused else self.concluded()
+    def _read(self) -> None:
+        for file, source in enumerate(self.sources):
+            if format := self.format_of(source):
+                put(self.stage, "query", self._rows(source, file, format))
+
+    def _check(self) -> None:
+        self.refuse_repeats("query")
 
     def _foresee(self) -> None:
         for _ in self._batches([]):

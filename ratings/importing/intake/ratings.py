@@ -27,7 +27,7 @@ from ...words import counted
 from . import opening
 from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
 from .report import Report
-from .stage import ROWS_AT_ONCE, batched, put, staged
+from .stage import ROWS_AT_ONCE, batched, put
 from .topics import ImportForQueries, Topics
 
 # A rating in the stage: the grade as text, the time in UTC, and whether the file names no rater.
@@ -61,7 +61,7 @@ class RatingsImport(ImportForQueries):
     another rater; with "last" the latest row counts, by its time or its line.
     """
 
-    kind, usual_format = "ratings", "csv"
+    kind, table, usual_format = "ratings", TABLE, "csv"
     what = "ratings"  # in facts and warnings
     names_people = True  # so that rows without a name may be of several
 
@@ -76,27 +76,6 @@ class RatingsImport(ImportForQueries):
         for source in self.sources:
             source.reading = opening.with_raters(source.reading, self.collection)
         super().__post_init__()
-
-    def run(self) -> Report:
-        """The report of the import or, if it only checks, of what it would do."""
-        report = self.report
-        if report.refused:
-            return report
-        with staged(TABLE) as self.stage:
-            self._read()
-            self._check_scale()
-            self._check_raters()
-            self.total = self._count_and_check()  # ratings, one for each rater and pair
-            grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
-            report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
-            if report.refused:
-                return report
-            # The queries with ratings, in the files or stored: `_tell` names the others.
-            self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
-            stored = Rating.objects.filter(rater__collection=self.collection)
-            self.rated |= set(stored.values_list("query", flat=True).distinct())
-            self.new_scale = self._new_scale()
-            return self.concluded()
 
     # Read
 
@@ -142,6 +121,18 @@ class RatingsImport(ImportForQueries):
             yield StagedRow(name, query, row.document, *content, file, row.line, unnamed)
 
     # Check
+
+    def _check(self) -> None:
+        self._check_scale()
+        self._check_raters()
+        self.total = self._count_and_check()  # ratings, one for each rater and pair
+        grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
+        self.report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
+        # The queries with ratings, in the files or stored: `_tell` names the others.
+        self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
+        stored = Rating.objects.filter(rater__collection=self.collection)
+        self.rated |= set(stored.values_list("query", flat=True).distinct())
+        self.new_scale = self._new_scale()
 
     def _check_scale(self) -> None:
         """Refuse grades that are not on the scale, if the collection has one."""

@@ -8,7 +8,7 @@ system and query. So memory is bounded, and a file that is grouped by query give
 import sqlite3
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -34,7 +34,7 @@ from ...models import Collection, Job, Query, Ranking, System
 from ...words import EXAMPLES, counted
 from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
 from .report import Report
-from .stage import ROWS_AT_ONCE, staged
+from .stage import ROWS_AT_ONCE, batched_by_length
 from .tags import Tags
 from .topics import ImportForQueries
 
@@ -83,7 +83,7 @@ class RunImport(ImportForQueries):
     refused.
     """
 
-    kind, usual_format = "results", "trec-run"
+    kind, table, usual_format = "results", TABLE, "trec-run"
 
     system: str | None = None
     system_from: str | None = None
@@ -100,25 +100,6 @@ class RunImport(ImportForQueries):
         self.tallies: dict[str, Tally] = {}
         self.near_ties: dict[int, NearTie] = {}  # the first of each file
 
-    def run(self) -> Report:
-        """The report of the import or, if it only checks, of what it would do."""
-        report = self.report
-        if report.refused:
-            return report
-        with staged(TABLE) as self.stage:
-            # A pass reads each row once, so a large cache gains nothing.
-            self.stage.execute("PRAGMA cache_size = -4000")
-            self._read()
-            if not self.tags.check(self.stage, self.names, report):
-                return report
-            self.version = _version(self.collection)
-            self._check()
-            if self.checking or report.changed:
-                return self.concluded()
-        if not report.refused:
-            self._tell()
-        return report
-
     # Read
 
     def format_of(self, source: Source) -> Format | None:
@@ -132,6 +113,8 @@ class RunImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the lines whose queries are in the collection into the stage."""
+        # A pass reads each row once, so a large cache gains nothing.
+        self.stage.execute("PRAGMA cache_size = -4000")
         for file, source in enumerate(self.sources):
             if format := self.format_of(source):
                 self._read_file(file, source, format)
@@ -175,10 +158,15 @@ class RunImport(ImportForQueries):
     # Check
 
     def _check(self) -> None:
+        if self.tags.check(self.stage, self.names, self.report):
+            self.version = _version(self.collection)
+            self._check_rankings()
+
+    def _check_rankings(self) -> None:
         """Count the rankings of each system, and refuse those that cannot be written."""
         self.tallies = tallies = defaultdict(Tally)
         done = 0
-        for batch in _batched(self._rankings(), results=RESULTS_HELD, rankings=RANKINGS_HELD):
+        for batch in batched_by_length(self._rankings(), len, size=RANKINGS_HELD, length=RESULTS_HELD):
             for ranking in batch:
                 self._check_ranking(ranking, tallies[ranking.system])
             self._check_stored(batch)
@@ -243,11 +231,17 @@ class RunImport(ImportForQueries):
             source = self.sources[int(ranking.files[0])]
             self.report.refuse(source.refusal(int(ranking.lines[0]), problem, delete, ANOTHER_VERSION))
 
+    def _conclude(self) -> None:
+        if self.checking or self.report.changed:
+            super()._conclude()
+        else:  # nothing is to be written, so nobody has to wait for it
+            self._tell()
+
     def _foresee(self) -> None:
         """Count the documents that the import would make."""
         missing = MissingDocuments(self.stage)
         documents = DocumentIds(self.collection, self._results)
-        for batch in _batched(self._rankings(), results=RESULTS_HELD, rankings=RANKINGS_HELD):
+        for batch in batched_by_length(self._rankings(), len, size=RANKINGS_HELD, length=RESULTS_HELD):
             keys = _keys(batch)
             missing.add(keys, documents.find(keys))
         self.report.counts["documents"] = missing.count
@@ -258,7 +252,7 @@ class RunImport(ImportForQueries):
         """Write the rankings that are not stored yet."""
         # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
         if _version(self.collection) != self.version:
-            self._check()
+            self._check_rankings()
             if self.report.refused:
                 return
         done = 0
@@ -267,14 +261,14 @@ class RunImport(ImportForQueries):
             for name in self.tallies
         }
         documents = DocumentIds(job.destination, self._results)
-        for batch in _batched(self._rankings(), results=RESULTS_PER_LOOKUP, rankings=RANKINGS_HELD):
+        for batch in batched_by_length(self._rankings(), len, size=RANKINGS_HELD, length=RESULTS_PER_LOOKUP):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
             done += sum(map(len, batch)) - sum(map(len, new))  # results of the stored ones need nothing
             # Documents for the whole batch at once, rankings in smaller parts, which take theirs in turn.
             found = documents.find_or_make(job, _keys(new), self.report, self.progress)
             ids = iter(_split_by_ranking(found, new))
-            for part in _batched(new, results=RESULTS_HELD, rankings=ROWS_AT_ONCE):
+            for part in batched_by_length(new, len, size=ROWS_AT_ONCE, length=RESULTS_HELD):
                 rows = [self._row(ranking, next(ids), systems[ranking.system], job) for ranking in part]
                 Ranking.objects.bulk_create(rows)
                 done += sum(map(len, part))
@@ -396,19 +390,6 @@ def _joined_pieces(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
             scores=np.concatenate([np.frombuffer(packed, np.float64) for packed in scores]),
             documents="\n".join(documents).split("\n"),
         )
-
-
-def _batched(found: Iterable[FoundRanking], *, results: int, rankings: int) -> Iterator[list[FoundRanking]]:
-    """The rankings in batches: each ends when it has that many `results`, or that many `rankings`."""
-    batch, count = [], 0
-    for ranking in found:
-        batch.append(ranking)
-        count += len(ranking)
-        if count >= results or len(batch) >= rankings:
-            yield batch
-            batch, count = [], 0
-    if batch:
-        yield batch
 
 
 def _without_copies(ranking: FoundRanking, order: str | None) -> FoundRanking:

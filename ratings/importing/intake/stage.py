@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from ...formats import budget
 from ...formats.budget import TooMuch
@@ -23,7 +23,7 @@ from .report import Report
 
 # Called every few thousand rows with the name of the step, the share that is done (None: unknown), and the rows.
 Progress = Callable[[str, float | None, int], None]
-Texts = Sequence[str | None]
+T = TypeVar("T")
 ROWS_AT_ONCE = 5_000
 ROWS_PER_TICK = 5_000  # between two calls of `progress`
 BYTES_PER_ROW = 32  # that a row takes on disk beside its text
@@ -44,6 +44,7 @@ class Import:
     """
 
     kind = ""  # of rows and of jobs
+    table = ""  # of the stage: its name, and its columns in brackets
     usual_format = ""  # where neither `format` nor the content of a file names one
 
     collection: Collection
@@ -96,31 +97,40 @@ class Import:
 
     def run(self) -> Report:
         """The report of the import or, if it only checks, of what it would do."""
-        raise NotImplementedError
+        if not self.report.refused:
+            with staged(self.table) as self.stage:
+                self._read()
+                self._check()
+                if not self.report.refused:
+                    self._conclude()
+        return self.report
 
-    def concluded(self) -> Report:
-        """The report, once the rows are counted in a check, or written as in `land`."""
-        report = self.report
+    def _conclude(self) -> None:
+        """Count in a check what the import would make, or write it as in `land`, and complete the report."""
         if self.checking:
             self._foresee()
             self._tell()
-        elif not report.refused:
-            has_told = land(self.collection, self.sources, report, self.kind, self.job, self._write, self._tell)
-            if not has_told and not report.refused:
-                self._tell()
-        return report
+            return
+        has_told = land(self.collection, self.sources, self.report, self.kind, self.job, self._write, self._tell)
+        if not has_told and not self.report.refused:
+            self._tell()
+
+    # The steps, which subclasses define. Whatever they refuse goes to the report.
+
+    def _read(self) -> None:
+        """Write the rows of the files into the stage."""
+
+    def _check(self) -> None:
+        """Refuse what cannot be written."""
 
     def _foresee(self) -> None:
         """Count what the import would make."""
-        raise NotImplementedError
 
     def _write(self, job: Job) -> None:
         """Write the rows."""
-        raise NotImplementedError
 
     def _tell(self) -> None:
         """Add to the report what was counted."""
-        raise NotImplementedError
 
     def drop_repeats(self, table: str, facts: Sequence[str]) -> None:
         """Keep the first of the rows of the stage that have the same key and the same `facts`."""
@@ -181,16 +191,19 @@ def batched(rows: Iterable[Any], size: int = ROWS_AT_ONCE) -> Iterator[list]:
         yield batch
 
 
-def batched_by_length(rows: Iterable[Texts], size: int, most_characters: int) -> Iterator[list[Texts]]:
-    """Batches of at most `size` rows of texts. A batch has no more than `most_characters`, unless one row has."""
-    batch, length = [], 0
+def batched_by_length(
+    rows: Iterable[T], length_of: Callable[[T], int], *, size: int, length: int
+) -> Iterator[list[T]]:
+    """Batches of at most `size` rows. They are no longer than `length` together, unless one row alone is."""
+    batch: list[T] = []
+    batch_length = 0
     for row in rows:
-        row_length = sum(len(text) for text in row if text)
-        if batch and (len(batch) == size or length + row_length > most_characters):
+        row_length = length_of(row)
+        if batch and (len(batch) == size or batch_length + row_length > length):
             yield batch
-            batch, length = [], 0
+            batch, batch_length = [], 0
         batch.append(row)
-        length += row_length
+        batch_length += row_length
     if batch:
         yield batch
 
