@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
 from shutil import disk_usage
@@ -76,7 +75,7 @@ def keep(sent: UploadedFile) -> dict:
 
 
 def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
-    """The facts about several stored files, with distinct names. Raises OSError, and then stores none."""
+    """The entries of several files in Job.files, once they are stored. Raises OSError, and then stores none."""
     files = []
     try:
         for file in sent:
@@ -84,18 +83,7 @@ def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
     except OSError:
         forget(files)
         raise
-    return distinct(files)
-
-
-def distinct(files: Iterable[dict]) -> list[dict]:
-    """The files with distinct names, for messages: s.csv, s (2).csv."""
-    taken: dict[str, dict] = {}
-    for file in files:
-        stem, dot, ending = file["name"].partition(".")
-        names = chain([file["name"]], (f"{stem} ({number}){dot}{ending}" for number in count(2)))
-        name = next(name for name in names if name not in taken)
-        taken[name] = file | {"name": name}
-    return list(taken.values())
+    return files
 
 
 def folder() -> Path:
