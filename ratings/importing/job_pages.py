@@ -1,15 +1,11 @@
 """What the pages of imports and of archives have in common."""
 
-from collections.abc import Iterable
-
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
-from ..database import disk
 from ..formats.refusal import Refusal
 from ..models import Collection, Job
 from ..models.job import LEASE
@@ -66,7 +62,11 @@ def refusals_of(job: Job) -> list[Refusal]:
 
 
 def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
-    """The files of a valid form, after they are stored; none, and an error in the form, if they cannot be."""
+    """The entries in Job.files of the files of a valid form, once they are stored.
+
+    None, and an error in the form, where the collection has too many that were not imported. `logs`: they are
+    logs of searches, which have a limit of their own. Raises OSError, which `web.failures.server_error` answers.
+    """
     largest, page = WAITING_UPLOADS * settings.LARGEST_UPLOAD, "Import"
     if logs:
         largest, page = settings.LARGEST_LOG, "Queries from a log"
@@ -75,18 +75,7 @@ def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> l
     if stored and stored + size > largest:
         form.add_error("files", TOO_MUCH_WAITS.format(stored / 2**20, page))
         return []
-    return kept_files(form, "files", form.cleaned_data["files"])
-
-
-def kept_files(form: Form, field: str, files: Iterable[UploadedFile]) -> list[dict]:
-    """The facts about the files, after they are stored; none, and an error of the field, if they cannot be."""
-    try:
-        return uploads.keep_all(files)
-    except OSError as error:
-        if disk.trouble(error) or isinstance(error, ConnectionError):
-            raise  # `web.failures.server_error` answers it
-        form.add_error(field, f"The file cannot be stored: {error.strerror or error}.")
-        return []
+    return uploads.keep_all(form.cleaned_data["files"])
 
 
 def cancel(request: HttpRequest, job: Job) -> None:

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from ...importing import uploads
-from ...importing.job_pages import kept_files, no_worker_warning
+from ...importing.job_pages import no_worker_warning
 from ...importing.jobs import store_queued
 from ...models import Job
 from ...people.access import superuser_act, superuser_page
@@ -28,11 +28,9 @@ def send_archive(request: HttpRequest, superuser: User) -> HttpResponse:
     form = ArchiveForm(request.POST, request.FILES)
     if not form.is_valid():
         return archives_page(request, form)
-    kept = kept_files(form, "file", [form.cleaned_data["file"]])
-    if form.errors:
-        return archives_page(request, form)
+    files = [uploads.keep(form.cleaned_data["file"])]
     options = {"slug": form.cleaned_data["slug"]}
-    job = store_queued(Job(kind=Job.Kind.ARCHIVE, files=kept, options=options, by=superuser))
+    job = store_queued(Job(kind=Job.Kind.ARCHIVE, files=files, options=options, by=superuser))
     return redirect("archive_job", job.pk)
 
 
