@@ -41,7 +41,6 @@ class Preview:
     lacking: list[str] = field(default_factory=list)  # the roles that need a column and have none
     heads: list[str] = field(default_factory=list)  # of the columns of `rows`
     rows: list[tuple[int, list[str]]] = field(default_factory=list)  # as they would be read, with their lines
-    refusals: list[Refusal] = field(default_factory=list)
     sheets: list[str] = field(default_factory=list)  # of a workbook
 
 
@@ -88,14 +87,12 @@ def _preview(job: Job) -> Preview:
         source = next(sources)
         format = format_of(job, source)
         if isinstance(format, Refusal):
-            return Preview(refusals=[format])
+            return Preview()
         result = Preview(format, heads=HEADS[job.kind], name=source.name)
         if format.name == "xlsx":
             result.sheets = xlsx.sheets_of(source)
         for row in islice(one_by_one(format.reads[job.kind](source)), ROWS_SHOWN):
-            if isinstance(row, Refusal):
-                result.refusals.append(row)
-            else:
+            if not isinstance(row, Refusal):
                 result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
     # The reader of documents in JSON lines has no layout of columns, unless people choose them.
     if (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns") or not result.rows:

@@ -41,15 +41,13 @@ def budget() -> Budget:
 @contextmanager
 def sources(files: Iterable[File], reading: Reading | None = None) -> Iterator[list[Source]]:
     """All sources of the files, to be read in any order."""
-    with ExitStack() as stack:
-        whole = budget()
-        file_sources = (Source(*file, reading, whole=whole) for file in files)
-        yield [source for file_source in file_sources for source in files_of(file_source, stack)]
+    with one_by_one(files, reading) as all_sources:
+        yield list(all_sources)
 
 
 @contextmanager
 def one_by_one(files: Iterable[File], reading: Reading | None = None) -> Iterator[Iterator[Source]]:
-    """The sources of the files one by one: each must be read before the next is taken. Nothing is read ahead."""
+    """The sources of the files one by one. Nothing is read ahead: no file is opened before its turn."""
     with ExitStack() as stack:
         whole = budget()
         file_sources = (Source(*file, reading, whole=whole) for file in files)
