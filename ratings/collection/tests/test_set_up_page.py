@@ -171,6 +171,10 @@ def desk(settings, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(db_worker, "close_old_connections", lambda: None)
 
 
+def kind_of(sample: str) -> str:
+    return next(kind for kind, names in samples.NAMES.items() if sample in names)
+
+
 def bring(client: Client, name: str) -> dict:
     """Download a sample, send it as it is, and import it; the counts of the import."""
     response = client.get(address("sample", name))
@@ -179,7 +183,7 @@ def bring(client: Client, name: str) -> dict:
     client.post(address("send_files"), {"kind": "", "files": file})
     work()
     job = Job.objects.first()
-    assert (job.kind, job.state) == (samples.BY_NAME[name].kind, Job.State.CHECKED), job.report
+    assert (job.kind, job.state) == (kind_of(name), Job.State.CHECKED), job.report
     client.post(address("start_import", job.pk))
     work()
     job.refresh_from_db()
@@ -187,26 +191,27 @@ def bring(client: Client, name: str) -> dict:
     return job.report["counts"]
 
 
-@pytest.mark.parametrize("sample", samples.SAMPLES, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", samples.ALL_NAMES)
 def test_every_sample_imports_as_it_is(client, desk, sample):
-    if sample.kind in ("results", "ratings"):
+    kind = kind_of(sample)
+    if kind in ("results", "ratings"):
         assert bring(client, "queries.csv")["new"] == 3
         assert bring(client, "documents.csv")["new"] == 5
-    expected = {"queries": 3, "documents": 5, "results": 6, "ratings": 4 if sample.format == "TREC" else 5}
-    assert bring(client, sample.name)["new"] == expected[sample.kind]
+    expected = {"queries": 3, "documents": 5, "results": 6, "ratings": 4 if sample.endswith(".qrels") else 5}
+    assert bring(client, sample)["new"] == expected[kind]
 
 
 @pytest.mark.parametrize("preset", scales.PRESETS, ids=lambda preset: preset.name)
 def test_samples_of_ratings_have_grades_of_the_scale(preset):
-    qrels = samples.BY_NAME["judgments.qrels"]
-    lines = samples.content(qrels, preset.values).decode().splitlines()
+    lines = samples.content("judgments.qrels", preset.values).decode().splitlines()
     assert {Decimal(line.split()[3]) for line in lines} == {min(preset.values), max(preset.values)}
-    assert samples.content(qrels, []).splitlines()[1] == b"q1 0 d2 0"  # without a scale they bring 0 and 1
+    # Without a scale they bring 0 and 1.
+    assert samples.content("judgments.qrels", []).splitlines()[1] == b"q1 0 d2 0"
 
 
 def test_the_samples_stand_beside_their_stages_and_no_other_file_is_given(client):
     page = shown(client).content.decode()
     links = re.findall(r'href="/collections/hills/set-up/samples/([^"]+)" download>', page)
-    assert links == [sample.name for sample in samples.SAMPLES if sample.kind != "ratings"]
+    assert links == [name for name in samples.ALL_NAMES if kind_of(name) != "ratings"]
     assert client.get(address("sample", "stages.py")).status_code == 404
-    assert sorted(path.name for path in samples.FOLDER.iterdir()) == sorted(samples.BY_NAME)
+    assert sorted(path.name for path in samples.FOLDER.iterdir()) == sorted(samples.ALL_NAMES)

@@ -21,7 +21,7 @@ def set_up(request: HttpRequest, collection: Collection) -> HttpResponse:
     all_stages = stages(collection)
     context = {
         **frame(collection, "set_up"),
-        "rows": [(stage, samples.of_kind(SAMPLE_KINDS.get(stage.name, ""))) for stage in all_stages],
+        "rows": [(stage, samples.NAMES.get(SAMPLE_KINDS.get(stage.name))) for stage in all_stages],
         "done": sum(stage.done for stage in all_stages),
         "next": next((stage for stage in all_stages if not stage.done), None),
     }
@@ -31,7 +31,7 @@ def set_up(request: HttpRequest, collection: Collection) -> HttpResponse:
 @admin_page
 def sample(request: HttpRequest, collection: Collection, name: str) -> FileResponse:
     """A sample file, whose grades are those of the collection."""
-    if name not in samples.BY_NAME:
+    if name not in samples.ALL_NAMES:
         raise Http404("No such sample.")
     scale = collection.grades.values_list("value", flat=True)
-    return sent(BytesIO(samples.content(samples.BY_NAME[name], scale)), name)
+    return sent(BytesIO(samples.content(name, scale)), name)

@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from ...formats.columns import FIELDS
 from ...formats.refusal import Refused
-from ...formats.registry import KINDS
 from ...formats.source import EXCEL_ENCODING
 from ...models import MAKERS, Collection, Job
 from ...people.access import admin_page, record_act
@@ -23,7 +22,7 @@ from ..job_pages import job_context, no_worker_warning, stored_files
 from ..preview import Preview, begins_otherwise, certain_kind, header_of, preview
 from ..proposing import lacking
 from ..refusals import asks_for, fields_for, with_page_cure
-from ..samples import of_kind
+from ..samples import NAMES
 
 ROWS_PER_PAGE = 50
 State = Job.State
@@ -119,7 +118,7 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
     context = {
         **frame(collection, "imports"),
         "form": form,
-        "samples": [(kind, of_kind(kind)) for kind in KINDS],
+        "samples": NAMES,
         **paged(request, imports_of(collection), ROWS_PER_PAGE),
         "no_worker": no_worker_warning(),
     }
