@@ -32,8 +32,8 @@ from .report import Report
 
 GROWING_TABLES = (Document, FormerText, System, Ranking, Pair, Assignment, Rating, RatingEvent)
 LOCK_OF_IMPORTS = 1_229_801_837  # any number that no other lock of two numbers has
-PUT_AWAY, TAKE_OUT = "the collection is put away", "Take it out again on its page Collection."
-DELETED, PUT_BACK = "the collection was deleted", "Restore it on the page Your collections."
+GONE = "the collection was put away or deleted meanwhile"
+TAKE_BACK = "Take it out again on its page Collection, or restore it on the page Your collections."
 
 
 class Superseded(Exception):
@@ -52,13 +52,15 @@ def land(
     """Write the import and publish it: all that `write` writes, or nothing. Returns whether the record changed.
 
     `tell` completes the report of an import that changed something. Without the `job` of a worker one is made,
-    which stays in the list of imports if anything changed. An IntegrityError becomes a refusal. Raises Superseded
-    for a job that was cancelled or taken over, and OperationalError where the database is locked for too long.
+    which stays in the list of imports if anything changed. A collection that is gone, or an IntegrityError, is
+    refused in the report. Raises Superseded for a job that was cancelled or taken over, and OperationalError where
+    the database is locked for too long.
     """
     try:
         with transaction.atomic():
             lock_imports(collection)
-            if not _takes_imports(collection, sources, report):
+            if not Collection.objects.filter(pk=collection.pk, put_away_at=None).exists():
+                report.refuse(sources[0].refusal(0, GONE, TAKE_BACK))
                 return False
             running_job = job or _make_running_job(collection, sources, kind)
             write(running_job)
@@ -87,16 +89,6 @@ def lock_imports(collection: Collection) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_OF_IMPORTS, collection.pk])
-
-
-def _takes_imports(collection: Collection, sources: Sequence[Source], report: Report) -> bool:
-    """Whether the collection takes imports; if not, the report has a refusal."""
-    put_away_at = Collection.objects.filter(pk=collection.pk).values_list("put_away_at", flat=True)
-    if len(put_away_at) == 0:
-        report.refuse(sources[0].refusal(0, DELETED, PUT_BACK))
-    elif put_away_at[0]:
-        report.refuse(sources[0].refusal(0, PUT_AWAY, TAKE_OUT))
-    return not report.refused
 
 
 def _make_running_job(collection: Collection, sources: Sequence[Source], kind: str) -> Job:
