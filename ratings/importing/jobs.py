@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import OperationalError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django_tasks import task
 from django_tasks_db.models import DBTaskResult
@@ -53,16 +54,21 @@ def look_at(pk: int) -> None:
         work_on(job)
 
 
-def _enqueue(job: Job, **options) -> None:
-    """Enqueue a task that looks at the job, with options of `Task.using`. It is committed with the job."""
-    look_at.using(**options).enqueue(job.pk)
+def _queue(job: Job, rows: QuerySet[Job], *, wait: timedelta = timedelta(0), **changes) -> bool:
+    """Whether the job was still among `rows` and is queued now, with these changes. `wait`: until its turn."""
+    now = timezone.now()
+    with transaction.atomic():
+        if not rows.filter(pk=job.pk).update(state=State.QUEUED, beat_at=now, **changes):
+            return False
+        look_at.using(run_after=now + wait if wait else None).enqueue(job.pk)
+    return True
 
 
 # Requests of people
 
 
-def check(collection: Collection | None, kind: str, files: Sequence[dict], options: dict, by, **facts) -> Job:
-    """A new job, which a worker is to check. An archive has no collection yet. `facts` are fields of Job."""
+def check(collection: Collection, kind: str, files: Sequence[dict], options: dict, by, **facts) -> Job:
+    """A new job, which a worker is to check. `facts` are further fields of Job."""
     facts |= {"kind": kind, "files": list(files), "options": options, "by": by}
     return store_queued(Job(collection=collection, checking=True, **facts))
 
@@ -72,7 +78,7 @@ def store_queued(job: Job) -> Job:
     job.beat_at = timezone.now()
     with transaction.atomic():
         job.save()
-        _enqueue(job)
+        look_at.enqueue(job.pk)
     if not signs.has_worker():
         log.error("Job %s waits, and there is no worker. Start one: %s", job.pk, START_COMMAND)
     return job
@@ -118,11 +124,11 @@ def fetch_system(engine: Engine, options: dict, by) -> Job:
 
 def check_again(job: Job, kind: str, options: dict, **facts) -> bool:
     """Whether a check of the job, as this kind and with these options, is queued. False if it is too late."""
-    return _queue(job, checking=True, kind=kind, options=options, **facts)
+    return _queue_again(job, checking=True, kind=kind, options=options, **facts)
 
 
 def former_choice(
-    collection: Collection | None, header: Sequence[str], kind: str = "", before: int | None = None
+    collection: Collection, header: Sequence[str], kind: str = "", before: int | None = None
 ) -> Job | None:
     """The last published import of a file with this header: one whose columns people had chosen.
 
@@ -152,18 +158,13 @@ def start(job: Job, **changes) -> bool:
 
     False if it was not checked, was started or was cancelled.
     """
-    return bool(job.kind) and _queue(job, checking=False, **changes)
+    return bool(job.kind) and _queue_again(job, checking=False, **changes)
 
 
-def _queue(job: Job, **facts) -> bool:
-    with transaction.atomic():
-        ready = [State.CHECKED, State.REFUSED, State.FAILED]
-        rows = Job.objects.filter(pk=job.pk, state__in=ready)
-        reset = {"report": {}, "message": "", "ended_at": None, "deaths": 0}
-        if not rows.update(state=State.QUEUED, beat_at=timezone.now(), **reset, **facts):
-            return False
-        _enqueue(job)
-    return True
+def _queue_again(job: Job, **changes) -> bool:
+    """Whether the job is queued with these changes. False if it runs, is published or was cancelled."""
+    ready = Job.objects.filter(state__in=[State.CHECKED, State.REFUSED, State.FAILED])
+    return _queue(job, ready, report={}, message="", ended_at=None, deaths=0, **changes)
 
 
 def cancel(job: Job) -> bool:
@@ -289,11 +290,7 @@ def _end(job: Job, state: str, report: Report | None = None, message: str = "") 
 
 
 def _put_off(job: Job, message: str, wait: timedelta = SHORTEST_WAIT) -> None:
-    with transaction.atomic():
-        if job.mine().update(state=State.QUEUED, message=message[:200], beat_at=timezone.now()):
-            run_after = timezone.now() + max(wait, SHORTEST_WAIT)
-            later = {"run_after": run_after} if look_at.get_backend().supports_defer else {}
-            _enqueue(job, **later)
+    _queue(job, job.mine(), wait=max(wait, SHORTEST_WAIT), message=message[:200])
 
 
 # Recovery
@@ -304,18 +301,15 @@ def reap() -> None:
     silent = Job.objects.filter(beat_at__lt=timezone.now() - LEASE)
     for job in silent.filter(state=State.RUNNING):
         if not signs.step_of(job):
-            _requeue(job, deaths=1)
+            _queue_unchanged(job, deaths=job.deaths + 1)
     for job in silent.filter(state=State.QUEUED):
-        _requeue(job)
+        if not DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk]).exists():
+            _queue_unchanged(job)
     store.sweep_if_due()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - TASKS_KEPT_FOR).exclude(status="READY").delete()
 
 
-def _requeue(job: Job, deaths: int = 0) -> None:
-    with transaction.atomic():
-        waits = DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk])
-        if not deaths and waits.exists():
-            return
-        unchanged = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=job.state, beat_at=job.beat_at)
-        if unchanged.update(state=State.QUEUED, beat_at=timezone.now(), deaths=job.deaths + deaths):
-            _enqueue(job)
+def _queue_unchanged(job: Job, **changes) -> None:
+    """Queue the job, unless somebody else has done something with it since it was read."""
+    unchanged = Job.objects.filter(attempt=job.attempt, state=job.state, beat_at=job.beat_at)
+    _queue(job, unchanged, **changes)

@@ -200,7 +200,7 @@ def test_a_worker_that_dies_loses_no_answer(engine, monkeypatch):
     with pytest.raises(SystemExit), signs.shown(job) as progress:
         turns.work(job, progress)
     monkeypatch.undo()
-    jobs._requeue(job, deaths=1)
+    jobs._queue_unchanged(job, deaths=1)
     jobs.look_at.func(job.pk)
     assert results()["q1"] == [("b", 9.5), ("x/1", 8.5)] and len(asked.asked) == 2
 

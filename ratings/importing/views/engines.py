@@ -66,12 +66,7 @@ def connect(request: SignedInRequest, collection: Collection) -> HttpResponse:
 def make_engine(request: SignedInRequest, collection: Collection) -> HttpResponse:
     engine = proposed(dialect_in(request.POST))
     engine.collection = collection
-    form = EngineForm(request.POST, instance=engine, by=request.user)
-    if not form.is_valid():
-        return form_page(request, collection, form)
-    form.save()
-    note(Act.ENGINE, collection, about=engine, host=host_of(engine))
-    return redirect("engine", collection.slug, engine.pk)
+    return saved(request, engine)
 
 
 @admin_page
@@ -93,12 +88,7 @@ def save_engine(request: SignedInRequest, collection: Collection, pk: int) -> Ht
     if engine.secret and not request.user.is_superuser:
         messages.error(request, "This engine has a key, so only a superuser changes how it is asked.")
         return redirect("engine", collection.slug, pk)
-    form = EngineForm(request.POST, instance=engine, by=request.user)
-    if not form.is_valid():
-        return form_page(request, collection, form)
-    form.save()
-    note(Act.ENGINE, collection, about=engine, host=host_of(engine))
-    return redirect("engine", collection.slug, pk)
+    return saved(request, engine)
 
 
 @record_act
@@ -222,6 +212,17 @@ def dialect_in(sent: QueryDict) -> str:
     """The kind of engine that was chosen; without a known one, that of any engine."""
     dialect = sent.get("dialect", "")
     return dialect if dialect in PRESETS else Engine.Dialect.JSON
+
+
+def saved(request: SignedInRequest, engine: Engine) -> HttpResponse:
+    """The answer to the form of an engine: its page, once it is stored, or the form with its errors."""
+    collection = engine.collection
+    form = EngineForm(request.POST, instance=engine, by=request.user)
+    if not form.is_valid():
+        return form_page(request, collection, form)
+    form.save()
+    note(Act.ENGINE, collection, about=engine, host=host_of(engine))
+    return redirect("engine", collection.slug, engine.pk)
 
 
 def form_page(request: HttpRequest, collection: Collection, form: EngineForm) -> HttpResponse:
