@@ -35,10 +35,10 @@ class BodyLimit:
 
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
-    """The answer that refuses a body of this size; None for no refusal. Raises Http404 as the view would."""
-    match = resolve(request.path_info)
-    # The name of the setting that limits the files; "" where the view takes none.
-    file_limit = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
+    """The answer that refuses a body of `size` bytes; None for no refusal. Raises Http404 as the view would."""
+    address = resolve(request.path_info)
+    # The name of the setting that limits the files of the view; "" where it takes none.
+    setting = getattr(address.func, "takes_files", "") if request.method == "POST" else ""
     is_api = request.path_info.startswith(API_ADDRESS)
     if is_api:
         try:
@@ -46,18 +46,18 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
         except Problem as problem:
             return problem.response()
     elif not request.user.is_authenticated:
-        return too_large(request, size, most=0, limit="")
-    most = getattr(settings, file_limit or "DATA_UPLOAD_MAX_MEMORY_SIZE")
+        return too_large(request, size, most=0, setting="")
+    most = getattr(settings, setting or "DATA_UPLOAD_MAX_MEMORY_SIZE")
     if size > most:
-        return problems.too_large().response() if is_api else too_large(request, size, most, file_limit)
-    if file_limit:
-        match.func.access(request, **match.kwargs)  # raises Http404 for people without access
+        return problems.too_large().response() if is_api else too_large(request, size, most, setting)
+    if setting:
+        address.func.access(request, **address.kwargs)  # raises Http404 for people without access
     return None
 
 
-def too_large(request: HttpRequest, size: int, most: int, limit: str) -> HttpResponse:
-    """The page for a body of more than `most` bytes. `limit`: the setting, "" where the view takes no files."""
-    context = {"megabytes": size / 2**20, "most": most / 2**20, "limit": limit}
+def too_large(request: HttpRequest, size: int, most: int, setting: str) -> HttpResponse:
+    """The page for a body of more than `most` bytes, as the setting says; "" where the view takes no files."""
+    context = {"megabytes": size / 2**20, "most": most / 2**20, "limit": setting}
     return render(request, "413.html", context, status=413)
 
 

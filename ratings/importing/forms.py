@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from ..formats import values
 from ..formats.columns import FIELDS, NAMES, RATERS, SEVERAL, Chosen, layout_of
-from ..formats.refusal import Option, Refusal
+from ..formats.refusal import Refusal
 from ..formats.registry import KEY, TEXT, readable
 from ..formats.source import EXCEL_ENCODING, LAST_HEADER_LINE, checked_encoding
 from ..models import Job
@@ -63,10 +63,11 @@ class Files(forms.FileField):
         super().__init__(*args, widget=several(), **kwargs)
 
     def clean(self, data, initial=None) -> list:
-        sent = (data if isinstance(data, list | tuple) else [data]) or [None]
-        if len(sent) > MOST_FILES:
-            raise forms.ValidationError(f"These are {len(sent)} files; send at most {MOST_FILES} at once.")
-        return [super(Files, self).clean(file, initial) for file in sent]
+        # Without a file, the one value None is what Django refuses where a file is required.
+        files = (data if isinstance(data, list | tuple) else [data]) or [None]
+        if len(files) > MOST_FILES:
+            raise forms.ValidationError(f"These are {len(files)} files; send at most {MOST_FILES} at once.")
+        return [super(Files, self).clean(file, initial) for file in files]
 
 
 class SendForm(forms.Form):
@@ -119,12 +120,6 @@ class ZipForm(forms.Form):
         ),
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
-
-
-def _options_in_refusals(job: Job) -> list[Option]:
-    """The options that the refusals of the job name as cures."""
-    refusals = map(Refusal.of_parts, job.report.get("refusals", []))
-    return [option for refusal in refusals for option in refusal.options]
 
 
 def valid(check: Callable, *facts) -> Callable:
@@ -206,11 +201,12 @@ class HowForm(forms.Form):
     queries_by = choice("It names queries by", ("", DETECTED), (KEY, "their id"), (TEXT, "their text"))
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
-        """columns: name -> the role that it has or may have, "" for none. sheets: of a workbook."""
+        """columns: name -> the role that it has or may have, "" for none. sheets: names of those of a workbook."""
         self.job, self.names, self.shown_roles = job, list(columns), set(columns.values())
         grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
         initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
-        cures = _options_in_refusals(job)
+        refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
+        cures = [option for refusal in refusals for option in refusal.options]
         if EXCEL_ENCODING.value in (option.value for option in cures):
             initial.setdefault("encoding", EXCEL_ENCODING.value)
         super().__init__(*args, initial=initial, **kwargs)
@@ -225,8 +221,8 @@ class HowForm(forms.Form):
         for name in self._fields_without_use({option.name for option in cures}):
             del self.fields[name]
         for number, role in enumerate(columns.values()):
-            self.fields[f"column_{number}"] = choice("", *self._roles())
-            self.fields[f"column_{number}"].widget.attrs["form"] = READING_FORM_ID  # they stand above the columns
+            field = self.fields[f"column_{number}"] = choice("", *self._roles())
+            field.widget.attrs["form"] = READING_FORM_ID  # outside the form, as it stands above its column
             self.initial[f"column_{number}"] = role
 
     def _fields_without_use(self, cures: set[str]) -> set[str]:
@@ -256,8 +252,9 @@ class HowForm(forms.Form):
     def clean(self) -> dict:
         super().clean()
         cleaned = self.cleaned_data
-        columns = self._chosen_columns([cleaned.pop(f"column_{number}", "") for number in range(len(self.names))])
-        if self.names:
+        roles = {name: cleaned.pop(f"column_{number}", "") for number, name in enumerate(self.names)}
+        if roles:
+            columns = self._chosen_columns(roles)
             cleaned["columns"] = columns | self._roles_without_column(columns)
         if cleaned.get("system") and cleaned.get("system_from") == "file":
             raise forms.ValidationError(
@@ -267,10 +264,10 @@ class HowForm(forms.Form):
             cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
         return cleaned
 
-    def _chosen_columns(self, roles: Sequence[str]) -> dict[str, Any]:
-        """The column of each role, and all columns of RATERS and FIELDS. roles: by column, "" for none."""
+    def _chosen_columns(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        """Role -> its column, or the list of its columns for RATERS and FIELDS. roles: column -> role, or ""."""
         columns: dict[str, Any] = {}
-        for name, role in zip(self.names, roles, strict=True):
+        for name, role in roles.items():
             if role in (RATERS, FIELDS):
                 columns.setdefault(role, []).append(name)
             elif role in columns:
@@ -286,20 +283,24 @@ class HowForm(forms.Form):
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:
             return {}
-        guessed = {*layout.column, *({FIELDS} if layout.fields else ()), *({RATERS} & self.shown_roles)}
-        guessed |= {"key"} if self.job.kind == Job.Kind.QUERIES else set()
+        guessed = set(layout.column) | ({RATERS} & self.shown_roles)
+        if layout.fields:
+            guessed.add(FIELDS)
+        if self.job.kind == Job.Kind.QUERIES:
+            guessed.add("key")
         return dict.fromkeys(sorted(guessed - columns.keys()), "")
 
     @property
     def options(self) -> dict:
-        """The options to store. Of those for another kind of rows only encoding, header and sheet are kept."""
+        """The options to store. With another kind of rows, only those that any file may need are kept."""
         options = {name: value for name, value in self.cleaned_data.items() if value and name != "kind"}
         if options.get("header") != self.job.options.get("header"):
             options.pop("columns", None)  # the columns have other names then
         if self.cleaned_data["kind"] == self.job.kind:
             return options
-        valid = {name: options[name] for name in {"encoding", "header", "sheet", *RARE_OPTIONS} & options.keys()}
-        return USUAL_OPTIONS[self.cleaned_data["kind"]] | valid
+        of_any_kind = {"encoding", "header", "sheet", *RARE_OPTIONS}
+        kept = {name: value for name, value in options.items() if name in of_any_kind}
+        return USUAL_OPTIONS[self.cleaned_data["kind"]] | kept
 
     @property
     def columns(self) -> list[tuple[str, forms.BoundField]]:
