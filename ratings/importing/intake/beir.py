@@ -29,6 +29,7 @@ from .ratings import QrelsImport
 from .report import Report
 from .stage import Import, Progress, silent
 
+# Kind of rows -> a file that has them.
 WHOLE = {"documents": "corpus.jsonl", "queries": "queries.jsonl", "ratings": "qrels/test.tsv"}
 Parts = dict[str, dict[str, list[Source]]]  # kind of rows -> split, "" for none -> files
 Splits = dict[str, set[str]]  # key of a query -> the splits that have qrels for it
@@ -55,11 +56,13 @@ def import_beir(
         return report
     # Before the transaction, in which nobody else can write on SQLite.
     splits_by_query = _splits_by_query(parts["ratings"])
+    wanted = None  # keys of the queries to import; None: all
+    if splits.strip():
+        wanted = {key for key, names in splits_by_query.items() if not names.isdisjoint(chosen)}
     checking = bool(job and job.checking)
-    only_chosen = bool(splits.strip())
     with nullcontext() if checking else transaction.atomic():
-        facts = {"progress": progress, "job": job if checking else None}  # of each import
-        for part in _imports(collection, parts, splits_by_query, chosen, only_chosen, rater, facts):
+        fields = {"progress": progress, "job": job if checking else None}  # of each import
+        for part in _imports(collection, parts, splits_by_query, chosen, wanted, rater, fields):
             _add_report(part.run(), report, by=job.by if job else None)
             if report.refused:
                 if not checking:
@@ -100,23 +103,22 @@ def _imports(
     parts: Parts,
     splits_by_query: Splits,
     chosen: list[str],
-    only_chosen: bool,
+    wanted: set[str] | None,
     rater: str,
-    facts: dict,
+    fields: dict,
 ) -> Iterator[Import]:
     """The imports of queries, documents and qrels, each made when the one before is done.
 
-    `chosen`: the splits whose qrels are imported. `only_chosen`: without queries of other splits. `facts`: fields
-    of Import.
+    `chosen`: the splits whose qrels are imported. `wanted`: the keys of queries that are imported; None: all.
+    `fields`: those of Import.
     """
-    wanted = {key for key, splits in splits_by_query.items() if not (only_chosen and splits.isdisjoint(chosen))}
     queries = list(chain.from_iterable(parts["queries"].values()))
-    wanted_only = wanted if only_chosen else None
-    yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted_only, **facts)
-    yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **facts)
+    yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **fields)
+    yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **fields)
     qrels = [_reopened(source) for split in chosen for source in parts["ratings"][split]]
-    coming = sorted(wanted) if facts["job"] else ()  # a check has not written the queries
-    yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **facts)
+    # A check, which has a job, has not written the queries.
+    coming = sorted(splits_by_query if wanted is None else wanted) if fields["job"] else ()
+    yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **fields)
 
 
 def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
@@ -125,8 +127,8 @@ def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
     for split, sources in qrels.items():
         for place, source in enumerate(sources):
             reopened = _reopened(source)
-            if reopened.why_unopened:  # it cannot be tried a second time
-                sources[place] = reopened
+            if reopened.why_unopened:
+                sources[place] = reopened  # the import refuses it, as it cannot be tried a second time
                 continue
             format = recognised(reopened, "ratings", "csv")
             if isinstance(format, Refusal):
@@ -186,7 +188,7 @@ def _add_report(part: Report, report: Report, by: User | None) -> None:
     report.grades.update(part.grades)
     for refusal in part.refusals:
         report.refuse(refusal)
-    report.refused += part.refused - len(part.refusals)
+    report.refused += part.refused - len(part.refusals)  # those that are counted, but not kept
     report.facts += part.facts
     report.warnings += part.warnings
     if part.job:

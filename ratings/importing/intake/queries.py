@@ -77,20 +77,21 @@ class QueriesImport(Import):
 
         An ambiguous text is refused in the report, and what comes back is then of no use.
         """
-        alike = self._keys_by_folded_text.get(values.visible_text(topic.text), [])
-        identical = [key for key in alike if self._stored_texts[key] == topic.text]
-        keys = identical or alike
-        if len(keys) > 1:
-            same = f"the text {values.quoted(topic.text)} ({first_keys(keys)})"
-            problem = f"several queries of the collection have {'' if identical else 'nearly '}{same}"
+        quoted_text = values.quoted(topic.text)
+        nearly_same = self._keys_by_folded_text.get(values.visible_text(topic.text), [])
+        same = [key for key in nearly_same if self._stored_texts[key] == topic.text]
+        found_keys = same or nearly_same
+        if len(found_keys) > 1:
+            the_text = "the text" if same else "nearly the text"
+            problem = f"several queries of the collection have {the_text} {quoted_text} ({first_keys(found_keys)})"
             cure = "Give the key of the query, in a format that has keys."
             self.report.refuse(source.refusal(topic.line, problem, cure))
-        if keys:
-            return keys[0], self._stored_texts[keys[0]]
+        if found_keys:
+            return found_keys[0], self._stored_texts[found_keys[0]]
         new_key = values.key_of_text(topic.text)
         if new_key in self._stored_texts:
-            of = "is the key of a query of the collection, which has another text"
-            self.report.refuse(source.refusal(topic.line, f"{values.quoted(topic.text)} {of}", KEYS_CURE))
+            problem = f"{quoted_text} is the key of a query of the collection, which has another text"
+            self.report.refuse(source.refusal(topic.line, problem, KEYS_CURE))
         return new_key, topic.text
 
     def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:

@@ -81,7 +81,7 @@ class RatingsImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
-        self.of_one: set[int] = set()  # files, as qrels, that give one grade to a pair: equal lines are one
+        self.of_one: set[int] = set()  # files that, as qrels, give one grade to a pair: equal lines are one
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
@@ -174,8 +174,8 @@ class RatingsImport(ImportForQueries):
     def _count_and_check(self) -> int:
         """How many ratings there are, one for each rater and pair.
 
-        Counts repeated rows, and refuses those that contradict. Of rows of a table without a name even equal ones
-        may be of two raters, so they are refused, too.
+        Counts repeated rows, and refuses those that contradict. Equal rows of a table that name nobody may be of
+        two raters, so they are refused, too.
         """
         total = 0
         for rows in self._rows_by_pair():
@@ -185,10 +185,10 @@ class RatingsImport(ImportForQueries):
                 self.report.counts["duplicates"] += len(rows) - len(history)
                 self.report.counts["earlier"] += len(history) - 1
                 continue
-            first, *later = rows
-            for row in later:
-                are_one = not row.unnamed or row.file in self.of_one
-                if are_one and _content(row) == _content(first):
+            first, *repeats = rows
+            for row in repeats:
+                may_be_of_another_rater = row.unnamed and row.file not in self.of_one
+                if _content(row) == _content(first) and not may_be_of_another_rater:
                     self.report.counts["duplicates"] += 1
                 else:
                     self._refuse_repeat(first, row)
@@ -315,10 +315,10 @@ def _earlier_ratings(
     """
     new = {(rating.rater, rating.query_id, rating.document_id) for rating in ratings if rating.rating_id is None}
     for history, document in zip(batch, ids.tolist(), strict=True):
-        for row in history[:-1]:
-            earlier = _imported(row, document)
-            if (earlier.rater, earlier.query_id, earlier.document_id) in new:
-                yield earlier._replace(rating_id=queue.HISTORY_ONLY)
+        *earlier_rows, latest = history
+        if (latest.rater, latest.query, document) in new:
+            for row in earlier_rows:
+                yield _imported(row, document)._replace(rating_id=queue.HISTORY_ONLY)
 
 
 def _imported(row: StagedRow, document: int) -> queue.ImportedRating:

@@ -47,6 +47,32 @@ RESULTS_PER_LOOKUP = 100_000  # their documents are looked up at once, and made 
 
 
 @dataclass
+class Piece:
+    """Some lines of one system and query in one file, in their order."""
+
+    lines: array = field(default_factory=lambda: array("q"))  # their numbers
+    ranks: array = field(default_factory=lambda: array("q"))
+    scores: array = field(default_factory=lambda: array("d"))
+    documents: list[str] = field(default_factory=list)
+
+    def add(self, row: RunLine | Stretch) -> None:
+        """Add the line, or all lines of a stretch."""
+        if isinstance(row, Stretch):
+            self.lines.frombytes(row.lines.tobytes())
+            self.ranks.frombytes(row.ranks.tobytes())
+            self.scores.frombytes(row.scores.tobytes())
+            self.documents.extend(row.documents.to_pylist())
+        else:
+            self.lines.append(row.line)
+            self.ranks.append(row.rank)
+            self.scores.append(row.score)
+            self.documents.append(row.document)
+
+
+Pieces = dict[tuple[str, int], Piece]  # (system, id of the query) -> lines
+
+
+@dataclass
 class Tally:
     """The counts of the check for one system."""
 
@@ -121,28 +147,28 @@ class RunImport(ImportForQueries):
 
     def _read_file(self, file: int, source: Source, format: Format) -> None:
         """Write the lines of a file into the stage, in pieces: the lines of one ranking among RESULTS_HELD."""
-        held = 0  # lines in `pieces`
-        pieces = _new_pieces()
-        ranking = piece = None  # of the row before. No piece: its query is not in the collection
+        pieces: Pieces = defaultdict(Piece)
+        lines_held = 0
+        names = piece = None  # of the row before. No piece: its query is not in the collection
         with self.topics(source, format) as topics:
             for row in self.rows_of(source, format.reads["results"]):
                 lines = len(row) if isinstance(row, Stretch) else 1
                 # Most rows follow another one of the same ranking, which saves both look-ups.
-                if (row.system, row.query) != ranking:
-                    ranking = row.system, row.query
+                if (row.system, row.query) != names:
+                    names = row.system, row.query
                     system = self.tags.system_of(row.system, file, row.line)
-                    query = topics.id_of(row.query, lines=0)  # which are counted below
+                    query = topics.id_of(row.query, lines=0)  # skipped lines are counted below
                     piece = None if query is None else pieces[system, query]
                 if piece is None:
                     topics.skipped += lines
                     continue
-                _add_to_piece(row, *piece)
-                held += lines
-                if held >= RESULTS_HELD:
+                piece.add(row)
+                lines_held += lines
+                if lines_held >= RESULTS_HELD:
                     _write_pieces(self.stage, file, pieces)
-                    held = 0
-                    pieces = _new_pieces()
-                    ranking = None  # so that the next row gets a new piece
+                    pieces.clear()
+                    lines_held = 0
+                    names = None  # so that the next row gets a new piece
             _write_pieces(self.stage, file, pieces)
 
     @property
@@ -260,19 +286,18 @@ class RunImport(ImportForQueries):
             name: System.objects.get_or_create(collection=job.collection, name=name, defaults={"job": job})[0]
             for name in self.tallies
         }
-        documents = DocumentIds(job.destination, self._results)
+        document_ids = DocumentIds(job.destination, self._results)
         for batch in batched_by_length(self._rankings(), len, size=RANKINGS_HELD, length=RESULTS_PER_LOOKUP):
             stored = self._stored(batch)
             new = [ranking for ranking in batch if (ranking.system, ranking.query) not in stored]
-            done += sum(map(len, batch)) - sum(map(len, new))  # results of the stored ones need nothing
-            # Documents for the whole batch at once, rankings in smaller parts, which take theirs in turn.
-            found = documents.find_or_make(job, _keys(new), self.report, self.progress)
-            ids = iter(_split_by_ranking(found, new))
-            for part in batched_by_length(new, len, size=ROWS_AT_ONCE, length=RESULTS_HELD):
-                rows = [self._row(ranking, next(ids), systems[ranking.system], job) for ranking in part]
-                Ranking.objects.bulk_create(rows)
-                done += sum(map(len, part))
-                self.progress("writing", done / self._results, done)
+            ids = document_ids.find_or_make(job, _keys(new), self.report, self.progress)
+            rows = [
+                self._row(ranking, documents, systems[ranking.system], job)
+                for ranking, documents in zip(new, _split_by_ranking(ids, new), strict=True)
+            ]
+            Ranking.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+            done += sum(map(len, batch))  # also those that are stored already
+            self.progress("writing", done / self._results, done)
 
     def _row(self, ranking: FoundRanking, ids: np.ndarray, system: System, job: Job) -> Ranking:
         """The row of a ranking, best first. ids: of its documents, in the order of its lines."""
@@ -346,28 +371,10 @@ def _version(collection: Collection) -> int:
     return Collection.written.values_list("version", flat=True).get(pk=collection.pk)
 
 
-def _add_to_piece(row: RunLine | Stretch, lines: array, ranks: array, scores: array, documents: list[str]) -> None:
-    """Add the line or lines of a row to a piece, which these four are."""
-    if isinstance(row, Stretch):
-        lines.frombytes(row.lines.tobytes())
-        ranks.frombytes(row.ranks.tobytes())
-        scores.frombytes(row.scores.tobytes())
-        documents.extend(row.documents.to_pylist())
-    else:
-        lines.append(row.line)
-        ranks.append(row.rank)
-        scores.append(row.score)
-        documents.append(row.document)
-
-
-def _new_pieces() -> defaultdict[tuple[str, int], tuple[array, array, array, list[str]]]:
-    return defaultdict(lambda: (array("q"), array("q"), array("d"), []))
-
-
-def _write_pieces(stage: sqlite3.Connection, file: int, pieces: dict[tuple[str, int], tuple]) -> None:
+def _write_pieces(stage: sqlite3.Connection, file: int, pieces: Pieces) -> None:
     rows = (
-        (system, query, file, lines, ranks, scores, "\n".join(documents))
-        for (system, query), (lines, ranks, scores, documents) in pieces.items()
+        (system, query, file, piece.lines, piece.ranks, piece.scores, "\n".join(piece.documents))
+        for (system, query), piece in pieces.items()
     )
     stage.executemany("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -379,15 +386,15 @@ def _joined_pieces(stage: sqlite3.Connection) -> Iterator[FoundRanking]:
     in_order = np.fromiter((rowid for (rowid,) in rowids), np.int64)
     pieces = (stage.execute("SELECT * FROM piece WHERE rowid = ?", [int(rowid)]).fetchone() for rowid in in_order)
     for (system, query), group in groupby(pieces, key=lambda piece: piece[:2]):
+        # Each column of all pieces of the ranking, as a tuple.
         _, _, files, lines, ranks, scores, documents = zip(*group, strict=True)
-        line_arrays = [np.frombuffer(packed, np.int64) for packed in lines]
         yield FoundRanking(
             system,
             query,
-            files=np.repeat(files, list(map(len, line_arrays))),
-            lines=np.concatenate(line_arrays),
-            ranks=np.concatenate([np.frombuffer(packed, np.int64) for packed in ranks]),
-            scores=np.concatenate([np.frombuffer(packed, np.float64) for packed in scores]),
+            files=np.repeat(files, [len(packed) // 8 for packed in lines]),  # a number of a line has 8 bytes
+            lines=np.frombuffer(b"".join(lines), np.int64),
+            ranks=np.frombuffer(b"".join(ranks), np.int64),
+            scores=np.frombuffer(b"".join(scores), np.float64),
             documents="\n".join(documents).split("\n"),
         )
 
