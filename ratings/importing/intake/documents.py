@@ -69,19 +69,17 @@ class DocumentsImport(Import):
         varying: dict[str, set[str]] = {}  # name of a field -> some of its values
         difference: tuple[Row, Row, str] | None = None  # the first: two rows of a document, and the field
         names: set[str] = set()  # of all fields
-        repeated = starmap(Row, self.stage.execute(REPEATED, [file, file]))
-        for _, (first, *repeats) in groupby(repeated, key=lambda row: row.key):
-            first_fields = json.loads(first.fields or "{}")
+        for first, row in self._repeated_rows(file):
+            self._refuse_other_text(source, first, row)
+            first_fields, fields = json.loads(first.fields or "{}"), json.loads(row.fields or "{}")
             names |= first_fields.keys()
-            for row in repeats:
-                self._refuse_other_text(source, first, row)
-                fields = json.loads(row.fields or "{}")
-                for name in sorted(first_fields.keys() | fields.keys()):
-                    if fields.get(name) != first_fields.get(name):
-                        difference = difference or (first, row, name)
-                        examples = varying.setdefault(name, set())
-                        if len(examples) < VALUES_PER_FIELD:
-                            examples |= {str(first_fields.get(name)), str(fields.get(name))}
+            for name in sorted(first_fields.keys() | fields.keys()):
+                first_value, value = first_fields.get(name), fields.get(name)
+                if value != first_value:
+                    difference = difference or (first, row, name)
+                    examples = varying.setdefault(name, set())
+                    if len(examples) < VALUES_PER_FIELD:
+                        examples |= {str(first_value), str(value)}
         if difference and not (source.of_pairs or any(map(self._are_queries, varying.values()))):
             first, row, name = difference
             keep_the_others = Option("columns", {FIELDS: "|".join(sorted(names - varying.keys()))}, WHERE_OF_PAIRS)
@@ -92,6 +90,13 @@ class DocumentsImport(Import):
             self.stage.execute("UPDATE document SET fields = without_varying(fields) WHERE file = ?", [file])
             left_out = "of these left out, as they differ between the rows of a document and belong to the pair"
             self.report.facts.append(f"{source.name}: {left_out}: {listed(sorted(varying))}.")
+
+    def _repeated_rows(self, file: int) -> Iterator[tuple[Row, Row]]:
+        """Each row of the file whose document an earlier row has, behind the first row of that document."""
+        rows = starmap(Row, self.stage.execute(REPEATED, [file, file]))
+        for _, (first, *repeats) in groupby(rows, key=lambda row: row.key):
+            for row in repeats:
+                yield first, row
 
     def _refuse_other_text(self, source: Source, first: Row, row: Row) -> None:
         """Refuse a row that has another title, body or url than the first one of its document."""
@@ -115,9 +120,9 @@ class DocumentsImport(Import):
     def _tell(self) -> None:
         report = self.report
         report.tell_of_changes(counted(self.total, "document"))
-        if count := self.textless:
-            lacking = f"{counted(count, 'document has', 'documents have')} neither a title nor a body"
-            report.warnings.append(f"{lacking}: {first_keys(self.first_textless, count=count)}.")
+        if self.textless:
+            textless = f"{counted(self.textless, 'document has', 'documents have')} neither a title nor a body"
+            report.warnings.append(f"{textless}: {first_keys(self.first_textless, count=self.textless)}.")
         if not self.checking:
             self.warn_of_shown()
 
@@ -137,16 +142,16 @@ class DocumentsImport(Import):
             new, changed = [], []
             for key, title, body, url, fields in batch:
                 parts = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
-                before = _content(stored.get(key) or Document())
-                # A part that the file does not have is None.
-                content = before | {name: part for name, part in parts.items() if part is not None}
+                given_parts = {name: part for name, part in parts.items() if part is not None}
+                former_content = _content(stored.get(key) or Document())
+                content = former_content | given_parts
                 if not (content["title"] + content["body"]).strip():
                     self.textless += 1
                     if self.textless <= EXAMPLES:
                         self.first_textless.append(key)
                 if key not in stored:
                     new.append(Document(collection=self.collection, key=key, **content))
-                elif content != before:
+                elif content != former_content:
                     changed.append((stored[key], content))
             unchanged = len(batch) - len(new) - len(changed)
             self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)

@@ -75,7 +75,6 @@ class Import:
 
     def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
         """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""
-        report = self.report
         count = 0
         shown_count = 0  # of the last call of `progress`
         for row in _within_budget(source, read(source)):
@@ -84,16 +83,16 @@ class Import:
                 self.progress(source.name, source.share, count)
                 shown_count = count
             if isinstance(row, Refusal):
-                report.refuse(row)
+                self.report.refuse(row)
             else:
                 yield row
         if count == 0:
             cure = "Check that this is the file you meant."
-            report.refuse(source.refusal(0, "it holds nothing to import", cure))
-        report.facts += source.notes
+            self.report.refuse(source.refusal(0, "it holds nothing to import", cure))
+        self.report.facts += source.notes
         if source.comments:
             lines = counted(source.comments, *COMMENTS)
-            report.facts.append(f"{source.name}: {lines} skipped.")
+            self.report.facts.append(f"{source.name}: {lines} skipped.")
 
     def run(self) -> Report:
         """The report of the import or, if it only checks, of what it would do."""
@@ -148,12 +147,12 @@ class Import:
             f"SELECT key, file, line FROM {table} WHERE key IN"
             f" (SELECT key FROM {table} GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"
         )
-        for key, group in groupby(rows, key=lambda row: row[0]):
-            (_, file, line), *repeats = group
-            first = self.sources[file].at(line)
+        for key, rows_of_key in groupby(rows, key=lambda row: row[0]):
+            (_, first_file, first_line), *repeats = rows_of_key
+            first_place = self.sources[first_file].at(first_line)
             problem = f"{table} {key} already appears"
             for _, file, line in repeats:
-                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=first))
+                self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=first_place))
 
     def warn_of_shown(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""

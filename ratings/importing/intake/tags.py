@@ -58,9 +58,10 @@ class Tags:
             self._refuse_files(report)
         else:
             # The name of the file, or a chosen one, could not stand for several systems.
-            cure: tuple[Cure, ...] = (NAMED, BY_NAME_OF_FILE) if len(self.first_lines) == 1 else (IN_EACH_ROW,)
-            for tag, lines in self.first_lines.items():
-                for file, line in lines.items():
+            is_one_system = len(self.first_lines) == 1
+            cure: tuple[Cure, ...] = (NAMED, BY_NAME_OF_FILE) if is_one_system else (IN_EACH_ROW,)
+            for tag, line_by_file in self.first_lines.items():
+                for file, line in line_by_file.items():
                     self._refuse_unfit(tag, file, line, report, *cure)
         if report.refused == refused_before:
             if self.system or self.system_from == "tag":  # several files may be parts of one system
@@ -72,15 +73,15 @@ class Tags:
     def _refuse_several(self, report: Report) -> None:
         """Refuse more than one system where one name was chosen."""
         if len(self.first_lines) > 1:
-            one, other, *_ = self.first_lines
-            file, line = next(iter(self.first_lines[other].items()))
+            one, other = list(self.first_lines)[:2]
+            file, line = list(self.first_lines[other].items())[0]
             problem = f"system {other} differs from {one}, and one name was chosen for both"
             report.refuse(self.sources[file].refusal(line, problem, "Import one system at a time.", ONE_NAME))
 
     def _refuse_files(self, report: Report) -> None:
         """Refuse files with several systems, or whose name is no name of a system."""
         for file, (source, name) in enumerate(zip(self.sources, self.file_systems, strict=True)):
-            tags = [tag for tag, lines in self.first_lines.items() if file in lines]
+            tags = [tag for tag, line_by_file in self.first_lines.items() if file in line_by_file]
             if len(tags) > 1:
                 problem = f"there are several systems in it ({first_keys(tags)}), and the name of the file is one"
                 report.refuse(source.refusal(0, problem, BY_LINES))
@@ -98,8 +99,8 @@ class Tags:
         """Refuse a system that is in several files: another system may have the same name."""
         rows = stage.execute("SELECT DISTINCT system, file FROM piece ORDER BY system, file")
         sharing_queries = {system for system, *_ in stage.execute(_SHARED_QUERIES)}
-        for system, group in groupby(rows, key=lambda row: row[0]):
-            first_file, *later_files = (file for _, file in group)
+        for system, rows_of_system in groupby(rows, key=lambda row: row[0]):
+            first_file, *later_files = (file for _, file in rows_of_system)
             first_name = self.sources[first_file].name
             for file in later_files:
                 source = self.sources[file]
@@ -114,8 +115,8 @@ class Tags:
     def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
         """Refuse a query that two parts of a system share: two rankings are never joined."""
         keys = {pk: key for key, pk in names.keys.items()}
-        for (system, query), group in groupby(stage.execute(_SHARED_QUERIES), key=lambda row: row[:2]):
-            first_place, *places = (self._place(file, lines) for _, _, file, lines, _ in group)
+        for (system, query), pieces in groupby(stage.execute(_SHARED_QUERIES), key=lambda row: row[:2]):
+            first_place, *places = (self._place(file, lines) for _, _, file, lines, _ in pieces)
             problem = f"query {keys[query]} of {system} already appears"
             cure = "Two parts of a system cannot share a query."
             for place in places:

@@ -41,20 +41,20 @@ class Names:
 
     def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
         """Refuse a file if a name in it may mean more than one query. by: KEY, TEXT or EITHER."""
-        repeated = topics.named & (self.repeated_texts - topics.ids.keys())
-        if by != KEY and repeated:
-            problem = f"several queries of the collection have a text that it names ({first_keys(repeated)})"
+        ambiguous = topics.named & (self.repeated_texts - topics.ids.keys())
+        if by != KEY and ambiguous:
+            problem = f"several queries of the collection have a text that it names ({first_keys(ambiguous)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
         # A name that is key and text of one query is in neither set. One that is the key of one query and the text
         # of another is in both, so that the file is refused.
-        as_key = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
-        as_text = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
-        if as_key and as_text:
-            problem = f"it names queries by key ({first_keys(as_key)}) and by text ({first_keys(as_text)})"
+        keys = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
+        texts = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
+        if keys and texts:
+            problem = f"it names queries by key ({first_keys(keys)}) and by text ({first_keys(texts)})"
             report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))
-        elif as_text:
+        elif texts:
             report.facts.append(f"{source.name}: its queries are named by their text.")
 
 
@@ -117,16 +117,15 @@ class ImportForQueries(Import):
 
         `without`: the keys of the latter; `what`: such as "ratings".
         """
-        unknown, warnings = self.unknown, self.report.warnings
-        topics = f"{len(unknown):,} of {counted(len(self.named), 'topic')} in the import"
-        outside = f"{topics} are not in the collection ({first_keys(unknown)})"
+        warnings = self.report.warnings
+        unknown_topics = f"{len(self.unknown):,} of {counted(len(self.named), 'topic')} in the import"
+        unknown = f"{unknown_topics} are not in the collection ({first_keys(self.unknown)})"
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
-        if unknown and without:
-            differing = f"topic ids do not match: {outside} and {lacking}"
-            cure = spelling_difference(unknown, self.names) or "Check that both use the same numbering."
-            warnings.append(f"{differing}. {cure}")
-        elif unknown:
-            warnings.append(f"{outside}.")
+        if self.unknown and without:
+            cure = spelling_difference(self.unknown, self.names) or "Check that both use the same numbering."
+            warnings.append(f"topic ids do not match: {unknown} and {lacking}. {cure}")
+        elif self.unknown:
+            warnings.append(f"{unknown}.")
         elif without:
             warnings.append(f"{lacking}.")
 
@@ -135,13 +134,14 @@ def spelling_difference(unknown: Keys[str], names: Names) -> str:
     """How the first unknown name that has the letters of a known one differs from it; "" where none has."""
     known_by_letters = {values.letters_and_digits(name): name for name in [*names.keys, *names.texts]}
     for name in sorted(unknown):
-        if alike := known_by_letters.get(values.letters_and_digits(name)):
-            if values.visible_text(name).casefold() == values.visible_text(alike).casefold():
-                both = f"{values.quoted(name)} and {values.quoted(alike)}"
-                return f"{both} differ in capital letters. Write them alike."
-            only, instead = _code_points(name, alike), _code_points(alike, name)
-            difference = f"{values.quoted(name)} has {only} where {values.quoted(alike)} has {instead}"
-            return f"{difference}. Write them alike."
+        known = known_by_letters.get(values.letters_and_digits(name))
+        if known is None:
+            continue
+        quoted, quoted_known = values.quoted(name), values.quoted(known)
+        if values.visible_text(name).casefold() == values.visible_text(known).casefold():
+            return f"{quoted} and {quoted_known} differ in capital letters. Write them alike."
+        marks, marks_of_known = _code_points(name, without=known), _code_points(known, without=name)
+        return f"{quoted} has {marks} where {quoted_known} has {marks_of_known}. Write them alike."
     return ""
 
 
@@ -152,8 +152,9 @@ def _code_points(name: str, without: str) -> str:
 def refuse_unknown(source: Source, topics: Topics, names: Names, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        known = first_keys(topics.ids)
-        problem = f"none of its queries ({first_keys(topics.named)}) is in the collection, which has {known}"
+        stored_queries = first_keys(topics.ids)
+        none_is_known = f"none of its queries ({first_keys(topics.named)}) is in the collection"
+        problem = f"{none_is_known}, which has {stored_queries}"
         check = "Check that both use the same numbering, or import the queries of this file first."
         cure = spelling_difference(topics.named, names) or check
         report.refuse(source.refusal(0, problem, cure))

@@ -118,7 +118,7 @@ def obstacles(job: Job) -> Iterator[str]:
 
 def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     """What stands in the way of undoing an import of ratings, in sentences."""
-    # For each event of the job, in a subquery: what else the same rater did with the same pair.
+    # A subquery for each event of the job: what else the same rater did with the same pair.
     other_events = (
         RatingEvent.objects.standing()
         .exclude(job=job.pk)
@@ -129,17 +129,17 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     changed_later = job.events.alias(is_changed=Exists(later_events)).filter(is_changed=True).order_by()
     if n := changed_later.count():
         job_of_change = Subquery(later_events.values("job")[:1])
-        jobs = Job.objects.filter(pk__in=changed_later.values_list(job_of_change).distinct()[:5])
-        names = ", ".join(f"{other} (import {other.pk})" for other in jobs)
-        cure = f" by {names}. Undo that first." if names else ". What was said last stands."
-        yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{cure}"
+        later_jobs = Job.objects.filter(pk__in=changed_later.values_list(job_of_change).distinct()[:5])
+        imports = ", ".join(f"{later_job} (import {later_job.pk})" for later_job in later_jobs)
+        by_whom = f" by {imports}. Undo that first." if imports else ". What was said last stands."
+        yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
     events = job.events.annotate(former_value=Subquery(earlier_events.values("value")[:1])).order_by()
     former_values = events.filter(former_value__isnull=False).values_list("former_value", flat=True).distinct()
     scale = set(job.destination.grades.values_list("value", flat=True))
-    if gone := set(former_values) - scale:
-        grades = ", ".join(map(plain_value, sorted(gone)))
+    if missing := set(former_values) - scale:
+        grades = ", ".join(map(plain_value, sorted(missing)))
         yield f"Ratings would go back to {grades}, which the scale no longer has. Add it to the scale first."
 
 
