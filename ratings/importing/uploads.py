@@ -1,6 +1,5 @@
 """Uploaded files, which are stored under random names until they are imported."""
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -56,29 +55,24 @@ def spool() -> Path:
     return path
 
 
-def keep(sent: UploadedFile) -> dict:
+def keep(file: UploadedFile) -> dict:
     """Store an uploaded file, and return its entry in Job.files. Raises OSError, and then stores nothing."""
     storage = storages["uploads"]
-    name = token_hex(16)
-    sha256 = hashlib.sha256()
-    size = 0
-    for block in sent.chunks():
-        sha256.update(block)
-        size += len(block)
+    stored_name = token_hex(16)
     try:
-        storage.save(name, sent)
+        storage.save(stored_name, file)
     except BaseException:
         with suppress(OSError):
-            storage.delete(name)
+            storage.delete(stored_name)
         raise
-    return {"name": safe_name(sent.name), "stored": name, "sha256": sha256.hexdigest(), "size": size}
+    return {"name": safe_name(file.name), "stored": stored_name, "size": file.size}
 
 
-def keep_all(sent: Iterable[UploadedFile]) -> list[dict]:
+def keep_all(uploaded_files: Iterable[UploadedFile]) -> list[dict]:
     """The entries of several files in Job.files, once they are stored. Raises OSError, and then stores none."""
     files = []
     try:
-        for file in sent:
+        for file in uploaded_files:
             files.append(keep(file))
     except OSError:
         forget(files)

@@ -77,7 +77,7 @@ class Job(Leased):
     options = models.JSONField(default=dict, help_text="The answers on how to read the files.")
     # Where people chose what the columns hold. The choice, in `options`, counts for later files with this header.
     header = models.JSONField(default=list, help_text="The names of the columns, in their order.")
-    # [{"name": as sent, "stored": a random name among the uploads, "sha256": …, "size": bytes}]
+    # [{"name": as sent, "stored": a random name among the uploads, "size": bytes}]
     files = models.JSONField(default=list)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     checking = models.BooleanField(default=False, help_text="Reads and checks, and writes nothing.")
