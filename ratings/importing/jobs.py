@@ -68,9 +68,17 @@ def _queue(job: Job, rows: QuerySet[Job], *, wait: timedelta = timedelta(0), **c
 
 
 def check(collection: Collection, kind: str, files: Sequence[dict], options: dict, by, **facts) -> Job:
-    """A new job, which a worker is to check. `facts` are further fields of Job."""
+    """A new job, which a worker is to check, or which waits until somebody chooses its kind. facts: fields of Job.
+
+    kind: of the rows; "" if it is unknown.
+    """
     facts |= {"kind": kind, "files": list(files), "options": options, "by": by}
-    return store_queued(Job(collection=collection, checking=True, **facts))
+    job = Job(collection=collection, checking=True, **facts)
+    if kind:
+        return store_queued(job)
+    job.state = State.CHECKED
+    job.save()
+    return job
 
 
 def store_queued(job: Job) -> Job:
@@ -95,12 +103,6 @@ def stored(collection: Collection, *, logs: bool = False) -> int:
     kept = kept.filter(kind=Job.Kind.LOG) if logs else kept.exclude(kind=Job.Kind.LOG)
     lists = kept.values_list("files", flat=True)
     return sum(file["size"] for files in lists for file in files if "stored" in file)
-
-
-def await_kind(collection: Collection, files: Sequence[dict], by) -> Job:
-    """A new job whose kind of rows is unknown. It waits until somebody chooses the kind."""
-    facts = {"files": list(files), "by": by, "state": State.CHECKED}
-    return Job.objects.create(collection=collection, kind="", checking=True, **facts)
 
 
 def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Job | None:

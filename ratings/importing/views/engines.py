@@ -131,7 +131,9 @@ def ask_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     engine.answer = json.dumps(answer, ensure_ascii=False)
     engine.answered = query
     if "problem" in preview(engine):
-        use_guesses(engine, answer)
+        # The places do not fit this answer. The page shows what those that it suggests give.
+        for role, path in guessed(answer, dialect_of(engine)).items():
+            setattr(engine, f"{role}_at", path)
     if is_first:
         engine.more_at = pictures_in(first_result(answer, engine.results_at))
     engine.save()
@@ -255,12 +257,6 @@ def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResp
         context |= preview(engine)
         context["fetch"] = forms.get("fetch") or FetchForm(engine=engine, initial={"system": free_name(engine)})
     return render(request, "ratings/engine.html", context, status=400 if forms else 200)
-
-
-def use_guesses(engine: Engine, answer: Any) -> None:
-    """Take the places that this answer shows instead of those that do not fit it. The page shows the outcome."""
-    for role, path in guessed(answer, dialect_of(engine)).items():
-        setattr(engine, f"{role}_at", path)
 
 
 def preview(engine: Engine) -> dict:

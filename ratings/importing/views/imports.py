@@ -54,10 +54,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
     facts = _facts_of_job(collection, kind or "", header, encoding)
-    if facts["kind"]:
-        job = jobs.check(collection, files=files, by=request.user, **facts)
-    else:
-        job = jobs.await_kind(collection, files, request.user)
+    job = jobs.check(collection, files=files, by=request.user, **facts)
     return redirect("import_job", collection.slug, job.pk)
 
 

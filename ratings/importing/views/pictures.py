@@ -24,6 +24,10 @@ from ..pull import allowing
 ROWS_PER_PAGE = 50
 State = Picture.State
 PICTURES = AllowedHost.Purpose.PICTURES
+NO_PICTURES = (
+    "The presentation shows no pictures. Add a part of the kind Pictures first, with the path id if the files of"
+    " a ZIP are named by ids of documents."
+)
 
 
 @require_safe
@@ -44,7 +48,7 @@ def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse
     """Fetch the missing pictures, and try the refused ones again."""
     try_again(collection)
     if not jobs.fetch_pictures(collection, request.user):
-        messages.warning(request, "The presentation shows no pictures.")
+        messages.warning(request, NO_PICTURES)
     return redirect("pictures", collection.slug)
 
 
@@ -83,11 +87,7 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
         uploads.forget(files)
-        cure = (
-            "Add a part of the kind Pictures first, with the path id if the files are named by ids of documents."
-        )
-        form.add_error("files", f"The presentation shows no pictures. {cure}")
-        return pictures_page(request, collection, form)
+        messages.warning(request, NO_PICTURES)
     return redirect("pictures", collection.slug)
 
 
