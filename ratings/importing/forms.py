@@ -53,14 +53,14 @@ OPTIONS_OF_KIND = {
 RARE_OPTIONS = {"quoting", "fill_down"}
 
 
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
 class Files(forms.FileField):
     """One file or several."""
 
-    widget = forms.ClearableFileInput
-
-    def __init__(self, *args, **kwargs) -> None:
-        several = type("SeveralFiles", (forms.ClearableFileInput,), {"allow_multiple_selected": True})
-        super().__init__(*args, widget=several(), **kwargs)
+    widget = FilesInput
 
     def clean(self, data, initial=None) -> list:
         # Without a file, the one value None is what Django refuses where a file is required.

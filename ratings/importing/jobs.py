@@ -247,25 +247,25 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
     The options of the job store what is done: whether sources are `listed` and ZIPs `unpacked`, what of these
     `matched`, and `after` which picture to go on with the ZIPs.
     """
-    done = job.options
-    zips = [] if done.get("unpacked") else job.files
+    checkpoint = job.options
+    zips = [] if checkpoint.get("unpacked") else job.files
     with ExitStack() as stack:
         # Opened before the turn begins, since another storage may take longer for it than a turn lasts.
         opened_zips = [(file["name"], stack.enter_context(uploads.opened(file))) for file in zips]
         turn = Fetching(job.destination, progress=progress)
         try:
-            if not done.get("listed"):
+            if not checkpoint.get("listed"):
                 turn.list_sources()
-                done["listed"] = True
+                checkpoint["listed"] = True
             if opened_zips:
-                done["matched"] = turn.unpack(opened_zips, after=done.get("after", 0))
-                done["unpacked"] = True
+                checkpoint["matched"] = turn.unpack(opened_zips, after=checkpoint.get("after", 0))
+                checkpoint["unpacked"] = True
             turn.fetch()
         except Unfinished:
-            done["after"] = turn.unpacked or done.get("after", 0)
-            job.mine().update(options=done)
+            checkpoint["after"] = turn.unpacked or checkpoint.get("after", 0)
+            job.mine().update(options=checkpoint)
             raise
-    return Report(facts=[done["matched"]] if "matched" in done else [])
+    return Report(facts=[checkpoint["matched"]] if "matched" in checkpoint else [])
 
 
 def _store(job: Job, report: Report) -> None:

@@ -95,7 +95,8 @@ def _preview(job: Job) -> Preview:
             if not isinstance(row, Refusal):
                 result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
     # The reader of documents in JSON lines has no layout of columns, unless people choose them.
-    if (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns") or not result.rows:
+    has_layout = (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns")
+    if has_layout or not result.rows:
         _add_columns(result, job, format)
     if not (result.rows or result.columns):
         result.rows, result.heads = _raw_rows(job)
@@ -117,8 +118,11 @@ def _raw_rows(job: Job) -> tuple[list[tuple[int, list[str]]], list[str]]:
     with sources_of(job) as sources:
         records = _raw_records(next(sources))[:ROWS_SHOWN]
     width = max(map(len, records), default=0)
-    cells = [[*map(_cell_text, record), *[""] * (width - len(record))] for record in records]
-    return list(enumerate(cells, 1)), [str(number) for number in range(1, width + 1)]
+    rows = []
+    for number, record in enumerate(records, 1):
+        missing_cells = [""] * (width - len(record))
+        rows.append((number, [*map(_cell_text, record), *missing_cells]))
+    return rows, [str(number) for number in range(1, width + 1)]
 
 
 def _raw_records(source: Source) -> list[list]:
@@ -161,30 +165,42 @@ def begins_otherwise(files: Sequence[dict]) -> bool:
 def _add_columns(result: Preview, job: Job, format: Format) -> None:
     """Add the columns of a table with their roles, the first cells, and the roles that lack a column.
 
-    Adds proposals, too, where no column was chosen and some role, or the address of documents, lacks one.
+    Where no column was chosen yet, proposals are added, too.
     """
     with sources_of(job) as sources:
         source = next(sources)
         records = tables.sample(format.name, job.kind, source)
-        names = list(dict.fromkeys(chain.from_iterable(records)))
+        names = list(dict.fromkeys(chain.from_iterable(records)))  # each once, in the order of the columns
         if not names:  # it is no table
             return
         result.columns = _roles(job, names, source)
-    roles = set(result.columns.values())
     result.cells = [[_cell_text(cells.get(name)) for name in names] for cells in records[:ROWS_SHOWN]]
     result.lacking = lacking(job.kind, result.columns)
-    if job.kind == Job.Kind.QUERIES and "key" not in roles | source.reading.columns.keys():
+    roles = {*result.columns.values(), *source.reading.columns}
+    if job.kind == Job.Kind.QUERIES and "key" not in roles:
         unknown = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
         if tables.likely_key(unknown, records):
             result.lacking.append("key")
+    if "columns" not in job.options:
+        result.proposed = _proposals(job, result, records)
+
+
+def _proposals(job: Job, result: Preview, records: list[dict]) -> dict[str, str]:
+    """Column -> the role that it may have, for columns without a known role. None where nothing is missing.
+
+    The exception are web addresses of documents: their values say surely what they are.
+    """
     of_documents = job.kind == Job.Kind.DOCUMENTS
-    incomplete = result.lacking or (of_documents and roles.isdisjoint({"title", "body"}))
-    if job.collection is None or "columns" in job.options or not (incomplete or of_documents):
-        return
-    texts = {name: [text for cells in records if (text := _plain_text(cells.get(name)))] for name in names}
-    proposals = proposed(job.kind, texts, result.columns, job.collection)
-    # Where nothing is missing, only web addresses: their values say surely what they are.
-    result.proposed = {
+    has_text = not {"title", "body"}.isdisjoint(result.columns.values())
+    incomplete = result.lacking or (of_documents and not has_text)
+    if not (incomplete or of_documents):
+        return {}
+    texts = {}
+    for name in result.columns:
+        cell_texts = (_plain_text(cells.get(name)) for cells in records)
+        texts[name] = [text for text in cell_texts if text]
+    proposals = proposed(job.kind, texts, result.columns, job.destination)
+    return {
         name: role
         for name, role in proposals.items()
         if role != result.columns[name] and (incomplete or role == "url")
@@ -193,20 +209,22 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
 
 def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
     """The columns of a table: name -> role, "" for none. Chosen columns that it lacks are no longer chosen."""
-    given = source.reading.columns.items()
-    chosen = {role: column for role, column in given if set(columns.names_in(role, column)) <= set(names)}
+    chosen = {}
+    for role, column in source.reading.columns.items():
+        if set(columns.names_in(role, column)) <= set(names):
+            chosen[role] = column
     source.reading = replace(source.reading, columns=chosen)
     try:
         layout = tables.layout(job.kind, names, source)
-    except ValueError:
+    except ValueError:  # the choice does not fit: each column by itself
         roles = {name: columns.usual_role(job.kind, name) for name in names}
         for role, column in chosen.items():
             roles |= dict.fromkeys(columns.names_in(role, column), role)
         return roles
-    roles = dict.fromkeys(names, "")
-    roles |= {name: role for role, name in layout.column.items()}
-    roles |= dict.fromkeys(layout.raters, columns.RATERS)
-    return roles | dict.fromkeys(layout.fields, columns.FIELDS)
+    role_of = {name: role for role, name in layout.column.items()}
+    role_of |= dict.fromkeys(layout.raters, columns.RATERS)
+    role_of |= dict.fromkeys(layout.fields, columns.FIELDS)
+    return {name: role_of.get(name, "") for name in names}
 
 
 @contextmanager

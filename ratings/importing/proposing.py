@@ -55,13 +55,14 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
     records = max(map(len, cells.values()), default=0)
     fits: dict[tuple[str, str], int] = {}  # (column, role) -> how well the column fits the role
     for role, role_words in _WORDS[kind].items():
+        stored = documents if role in _IDS else queries
         for name, texts in cells.items():
-            if len(texts) == records or role not in _NEVER_BLANK:
+            has_blanks = len(texts) < records
+            if not (has_blanks and role in _NEVER_BLANK):
                 words_of_name = set(normalised(name).split("_"))
-                stored = documents if role in _IDS else queries
                 fits[name, role] = _fit(role, texts, named=bool(role_words & words_of_name), stored=stored)
     result = {name: role for name, role in roles.items() if role not in ("", FIELDS)}
-    for name, role in sorted(fits, key=lambda key: -fits[key]):  # sorted keeps the order of the columns
+    for name, role in sorted(fits, key=lambda key: -fits[key]):  # among equal ones, the first column first
         if fits[name, role] and name not in result and role not in result.values():
             result[name] = role
     of_pairs = is_of_pairs(kind, cells)
@@ -93,20 +94,20 @@ def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> i
     """
     if not texts:
         return 0
-    if role in (*_IDS, "key", "query") and 2 * sum(
-        not stored.isdisjoint({text, without_blanks(text)}) for text in texts
-    ) > len(texts):
+    found = sum(text in stored or without_blanks(text) in stored for text in texts)
+    if role in (*_IDS, "key", "query") and found > len(texts) / 2:
         return FIT_KNOWN
-    by_name, alike = FIT_NAMED if named else 0, False
+    by_name = FIT_NAMED if named else 0
     addresses = all(text.startswith(("http://", "https://")) for text in texts)
     long = sum(map(len, texts)) > LENGTH_OF_PROSE * len(texts)
     numbers = all(map(is_number, texts))
     distinct = 1 < len(texts) == len(set(texts))
+    alike = False  # whether the values look like those of the role
     if role == "url":
-        return (by_name or FIT_ALIKE) if addresses else 0
-    if role in ("rank", "score"):
-        return by_name if numbers else 0
-    if role in (*_IDS, "key"):
+        fits = alike = addresses
+    elif role in ("rank", "score"):
+        fits = numbers
+    elif role in (*_IDS, "key"):
         no_ids = long or addresses or any(" " in text or _is_decimal(text) for text in texts)
         may_repeat = role == "document" or len(texts) == 1
         fits = not no_ids and (distinct or may_repeat)
@@ -118,7 +119,9 @@ def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> i
         alike = distinct and any(" " in text for text in texts)
     else:
         fits = not addresses
-    return by_name + (FIT_ALIKE if alike else 0) if fits else 0
+    if not fits:
+        return 0
+    return by_name + FIT_ALIKE if alike else by_name
 
 
 def _is_decimal(text: str) -> bool:

@@ -96,7 +96,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
         header = list(seen.columns) if "columns" in form.options else []
         facts = {"kind": kind, "options": form.options, "header": header}
     else:
-        encoding = _encoding_of(collection, job.files)
+        encoding = job.options.get("encoding")
         facts = _facts_of_job(collection, kind, header_of(job.files[0], encoding), encoding)
     if not jobs.check_again(job, **facts):
         messages.warning(request, "The import is running or has ended, so nothing changed.")
@@ -133,16 +133,16 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     # A checked job is over, too: its columns can still be chosen.
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
         seen = preview_of(job)
-        columns = seen.columns | seen.proposed
+        roles = seen.columns | seen.proposed  # by column
         context |= {
             "seen": seen,
             # The roles for which people must choose a column.
             "asked": [LABELS.get(role, role) for role in seen.lacking],
             # Whether the proposed columns have all of these roles, so that people need only agree.
-            "guessed": bool(seen.lacking) and not lacking(job.kind, columns),
+            "guessed": bool(seen.lacking) and not lacking(job.kind, roles),
             "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
             "former": former_of(job),
-            "form": form or HowForm(job=job, columns=columns, sheets=seen.sheets),
+            "form": form or HowForm(job=job, columns=roles, sheets=seen.sheets),
         }
         if seen.lacking:  # the page asks for these columns, and their refusals would say it again
             context["refusals"] = [each for each in context["refusals"] if not asks_for(each, seen.lacking)]
@@ -170,20 +170,17 @@ def imports_of(collection: Collection) -> QuerySet[Job]:
 
 
 def preview_of(job: Job) -> Preview:
-    """A preview of the first file; empty if the file is no longer stored or was read by a command.
-
-    Raises ConnectionError: without a preview, the form would lose the columns that were chosen.
-    """
+    """A preview of the first file; empty if the file is no longer stored or was read by a command."""
     try:
         return preview(job) if "stored" in job.files[0] else Preview()
     except ConnectionError:
-        raise
+        raise  # without a preview, the form would lose the columns that were chosen
     except (OSError, ValueError):
         return Preview()
 
 
 def histogram(grades: dict[str, int]) -> list[dict]:
-    """A row for each grade, lowest first: number of ratings, share of all, length of the bar in percent."""
+    """A row for each grade, lowest first: `n` ratings, their share of all, the length of the bar in percent."""
     total, most = sum(grades.values()), max(grades.values(), default=0)
-    rows = sorted(((float(value), n) for value, n in grades.items()), key=lambda row: row[0])
+    rows = sorted((float(value), n) for value, n in grades.items())
     return [{"value": value, "n": n, "share": n / total, "bar": f"{100 * n / most:.1f}"} for value, n in rows]
