@@ -1,7 +1,7 @@
 """The preview of a file: its first rows, as they are and as the import would read them, and no more of it."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, islice
@@ -46,15 +46,12 @@ class Preview:
 
 def certain_kind(files: Sequence[dict], encoding: str | None = None) -> str | None:
     """The kind of rows in stored files, by the first; None where that is not certain. Raises OSError, Refused."""
-    name = files[0]["name"]
-    reading = Reading(encoding=encoding)
-    with uploads.streamed(files[0]) as stream, opening.one_by_one([(name, stream)], reading) as sources:
+    with stored_sources(files[:1], Reading(encoding=encoding)) as sources:
         first = next(sources)
-        is_archive = first.name != name
-        others_in_archive = [source.name for source in sources] if is_archive else []
-        if beir.is_whole([first.name, *others_in_archive, *(file["name"] for file in files[1:])]):
-            return Job.Kind.BEIR.value
-        return registry.certain_kind(first)
+        others_in_archive = [source.name for source in sources]
+        other_files = [file["name"] for file in files[1:]]
+        is_whole = beir.is_whole([first.name, *others_in_archive, *other_files])
+        return Job.Kind.BEIR.value if is_whole else registry.certain_kind(first)
 
 
 class Busy(ConnectionError):
@@ -108,9 +105,9 @@ def _raw_preview(job: Job) -> Preview:
     with sources_of(job) as sources:
         source = next(sources)
         sheets = xlsx.sheets_of(source) if xlsx.is_xlsx(source.start) else []
-        name = source.name
-    rows, heads = _raw_rows(job)
-    return Preview(name=name, heads=heads, rows=rows, sheets=sheets)
+        result = Preview(name=source.name, sheets=sheets)
+    result.rows, result.heads = _raw_rows(job)
+    return result
 
 
 def _raw_rows(job: Job) -> tuple[list[tuple[int, list[str]]], list[str]]:
@@ -140,8 +137,7 @@ def _raw_records(source: Source) -> list[list]:
 
 def header_of(file: dict, encoding: str | None = None) -> list[str]:
     """The names of the columns of a stored table; none if it has none or is no table. Raises OSError, Refused."""
-    reading = Reading(encoding=encoding)
-    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)], reading) as sources:
+    with stored_sources([file], Reading(encoding=encoding)) as sources:
         source = next(sources)
         # As ratings, since only a header of queries can be in doubt. What the columns hold does not matter here.
         format = recognised(source, "ratings", USUAL_FORMATS["ratings"])
@@ -154,12 +150,10 @@ def begins_otherwise(files: Sequence[dict]) -> bool:
 
     Of several files, or of an archive, each can have an encoding of its own, so that the answer is no.
     """
-    if len(files) > 1:
-        return False
-    (file,) = files
-    with uploads.streamed(file) as stream, opening.one_by_one([(file["name"], stream)]) as sources:
+    with stored_sources(files[:1]) as sources:
         source = next(sources)
-        return source.name == file["name"] and source.begins_in_other_encoding
+        is_single = len(files) == 1 and source.name == files[0]["name"]
+        return is_single and source.begins_in_other_encoding
 
 
 def _add_columns(result: Preview, job: Job, format: Format) -> None:
@@ -227,13 +221,17 @@ def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
     return {name: role_of.get(name, "") for name in names}
 
 
-@contextmanager
-def sources_of(job: Job) -> Iterator[Iterator[Source]]:
+def sources_of(job: Job) -> AbstractContextManager[Iterator[Source]]:
     """The sources of the files of a job, one by one, by the options of the job. Raises OSError."""
+    return stored_sources(job.files, opening.with_raters(opening.reading(job.options), job.collection))
+
+
+@contextmanager
+def stored_sources(files: Iterable[dict], reading: Reading | None = None) -> Iterator[Iterator[Source]]:
+    """The sources of stored files, one by one. Raises OSError."""
     with ExitStack() as stack:
-        files = ((file["name"], stack.enter_context(uploads.streamed(file))) for file in job.files)
-        reading = opening.with_raters(opening.reading(job.options), job.collection)
-        yield stack.enter_context(opening.one_by_one(files, reading))
+        streams = ((file["name"], stack.enter_context(uploads.streamed(file))) for file in files)
+        yield stack.enter_context(opening.one_by_one(streams, reading))
 
 
 def format_of(job: Job, source: Source) -> Format | Refusal:
