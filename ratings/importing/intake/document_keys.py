@@ -65,15 +65,16 @@ class DocumentIds:
         """
         distinct, places = _distinct(keys)
         ids = self._find_distinct(distinct)
-        missing = np.flatnonzero(ids == 0)  # places among the distinct keys
-        missing = missing[_sorted_places(distinct.take(missing))]  # the index is written in its order
-        new_keys = distinct.take(missing)
+        new_places = np.flatnonzero(ids == 0)  # among the distinct keys
+        # In the order of the keys, as their index is then written in its order.
+        new_places = new_places[_sorted_places(distinct.take(new_places))]
+        new_keys = distinct.take(new_places)
         for start in range(0, len(new_keys), DOCUMENTS_PER_INSERT):
             batch = new_keys.slice(start, DOCUMENTS_PER_INSERT)
-            ids[missing[start : start + DOCUMENTS_PER_INSERT]] = _insert_bare(job, batch.to_pylist())
+            ids[new_places[start : start + DOCUMENTS_PER_INSERT]] = _insert_bare(job, batch.to_pylist())
             done = start + len(batch)
             progress("writing new documents", done / len(new_keys), done)
-        self._keep(new_keys, ids[missing])
+        self._keep(new_keys, ids[new_places])
         report.counts["documents"] += len(new_keys)
         return ids[places]
 
@@ -132,10 +133,11 @@ def _find_in(parts: list[tuple[Any, np.ndarray]], keys) -> np.ndarray:
     ids = np.zeros(len(keys), np.int64)
     if parts:
         stored_keys, stored_ids = zip(*parts, strict=True)
-        # For each stored key its place in `keys`.
+        # For each stored key its place in `keys`; -1 where it is none of them.
         places = compute.index_in(pa.chunked_array(stored_keys), value_set=keys, memory_pool=_memory())
         places = places.fill_null(-1).to_numpy()
-        ids[places[places >= 0]] = np.concatenate(stored_ids)[places >= 0]
+        is_sought = places >= 0
+        ids[places[is_sought]] = np.concatenate(stored_ids)[is_sought]
     return ids
 
 

@@ -244,10 +244,10 @@ class RunImport(ImportForQueries):
         repeated = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
         ids = known_ids(self.collection, _keys(repeated))
         for ranking, documents in zip(repeated, _split_by_ranking(ids, repeated), strict=True):
-            stored_one = stored[ranking.system, ranking.query]
-            in_order = best_first(ranking, self.order)
-            same_documents = np.array_equal(documents[in_order], stored_one.documents)
-            if same_documents and np.array_equal(ranking.scores[in_order], stored_one.scores):
+            stored_ranking = stored[ranking.system, ranking.query]
+            best = best_first(ranking, self.order)  # places of the results, best first
+            same_documents = np.array_equal(documents[best], stored_ranking.documents)
+            if same_documents and np.array_equal(ranking.scores[best], stored_ranking.scores):
                 self.tallies[ranking.system].unchanged += 1
                 continue
             query = Query.objects.get(pk=ranking.query)

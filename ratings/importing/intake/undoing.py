@@ -135,6 +135,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
+    # Each rating would get the value of the last event before it.
     events = job.events.annotate(former_value=Subquery(earlier_events.values("value")[:1])).order_by()
     former_values = events.filter(former_value__isnull=False).values_list("former_value", flat=True).distinct()
     scale = set(job.destination.grades.values_list("value", flat=True))

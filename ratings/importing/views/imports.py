@@ -155,7 +155,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
 
 def former_of(job: Job) -> Job | None:
     """The import whose choice of columns this one took over; None if people chose its columns, or nobody did."""
-    former = jobs.former_choice(job.collection, job.header, job.kind, before=job.pk)
+    former = jobs.former_choice(job.destination, job.header, job.kind, before=job.pk)
     return former if former and former.options["columns"] == job.options.get("columns") else None
 
 
