@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError
 from django.urls import reverse
 
@@ -10,9 +11,9 @@ from ratings.people.sign_in import links
 
 LOOK_AROUND = "Look around in the sample; each link signs in once, within 10 minutes:"
 NO_SAMPLE = (
-    "Nobody can look around here: a first start on this machine alone loads the sample, into a database without a"
-    " collection, and a start for others closes it."
-    f" To look around: IDEALIST_DATA=another-folder {settings.PROGRAM}"
+    "This server has no sample that people can sign in to. A server gets one at its first start with an empty"
+    " database, unless IDEALIST_HTTPS, IDEALIST_HOSTS or DATABASE_URL is set. To look around, start another server"
+    f" with a data folder of its own: IDEALIST_DATA=another-folder {settings.PROGRAM}"
 )
 
 
@@ -27,19 +28,23 @@ class Command(BaseCommand):
     def handle(self, *, usernames: list[str], sample: bool, site: str | None, **options) -> None:
         users = get_user_model().objects.filter(is_active=True)
         for username in usernames:
-            if (user := users.filter(username=username).first()) is None:
+            user = users.filter(username=username).first()
+            if user is None:
                 raise CommandError(f"There is no open account {username}.")
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
         if sample:
-            # Each start opens or closes these accounts. A command has none of its settings but the database.
+            # The server opens these accounts when it starts with IDEALIST_DEMO, which this command does not have.
+            # So it looks in the database for accounts that are open, not at the setting.
             visitors = users.filter(username__in=visits.SAMPLE_USERNAMES).order_by("-username")
             if settings.FOR_OTHERS or not visitors:
                 raise CommandError(NO_SAMPLE)
             self.stdout.write(LOOK_AROUND)
             for user in visitors:
-                self.stdout.write(f"as {user.get_username().removeprefix('sample-'):8} {_link(user, site)}")
+                role = user.get_username().removeprefix("sample-")
+                self.stdout.write(f"as {role:8} {_link(user, site)}")
 
 
-def _link(user, site: str | None) -> str:
+def _link(user: User, site: str | None) -> str:
+    """The address of a link that signs the person in. `site`: of the server, such as https://ratings.example.org."""
     return (site or usual_site()).rstrip("/") + reverse("sign_in_link", args=[links.key_for(user)])

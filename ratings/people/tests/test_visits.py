@@ -111,7 +111,7 @@ def test_where_the_sample_is_closed_or_others_are_served_the_command_says_how_to
         call_command("sign_in_link", sample=True)
     settings.FOR_OTHERS = settings.DEMO = False
     sample.prepare()  # a start with --host
-    with pytest.raises(CommandError, match="a start for others closes it"):
+    with pytest.raises(CommandError, match="To look around, start another server"):
         call_command("sign_in_link", sample=True)
 
 
