@@ -21,10 +21,7 @@ TOO_MANY = "Too many searches in a minute. Wait a minute, or look in the documen
 def help_home(request: HttpRequest) -> HttpResponse:
     """The list of documents and, with `?q=`, the sections with these words."""
     words = request.GET.get("q", "").strip()[:200]
-    try:
-        if words:
-            throttle.count_search(request)
-    except throttle.TooMany:
+    if words and not throttle.allows_call(request, "search", throttle.SEARCHES_PER_ADDRESS):
         return too_many(request, TOO_MANY, throttle.MINUTE)
     return render(request, "help.html", {"words": words, "hits": found(words), "documents": documents()})
 

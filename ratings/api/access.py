@@ -28,10 +28,8 @@ class Bearer(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> ApiToken:
         token = token_of(request)
-        try:
-            throttle.count_call(request, token.key_hash)
-        except throttle.TooMany as error:
-            raise too_many() from error
+        if not throttle.allows_call(request, "token", throttle.CALLS_PER_TOKEN, token.key_hash):
+            raise too_many()
         tokens.record_use(token)
         return token
 

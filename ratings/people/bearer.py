@@ -19,10 +19,8 @@ def token_of(request: HttpRequest) -> ApiToken:
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None
     if token is None:
-        try:
-            throttle.count_call_of_nobody(request)
-        except throttle.TooMany as error:
-            raise too_many() from error
+        if not throttle.allows_call(request, "address", throttle.CALLS_PER_ADDRESS):
+            raise too_many()
         raise Problem(401, headers={"WWW-Authenticate": "Bearer"})
     if second_factor.is_missing_for_programs(token.user):
         raise Problem(403, NO_FACTOR, kind="second-factor")

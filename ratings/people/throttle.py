@@ -70,20 +70,13 @@ def begin(request: HttpRequest, username: str) -> Try:
     return _begin(("address", _address(request), TRIES_PER_ADDRESS), ("account", account, TRIES_PER_ACCOUNT))
 
 
-def begin_change(user: User) -> Try:
-    """Count a try to change the password, which asks for the old one. Raises TooMany.
+def begin_proof(user: User, kind: str) -> Try:
+    """Count a try to prove who one is, beyond a first password or an open session. Raises TooMany.
 
-    The limit keeps others from guessing the password in a browser that was left signed in.
+    `kind`: "code" for a second factor, which strangers cannot try, as they do not know the password; "change" for
+    the old password at a change, which others could guess in a browser that was left signed in.
     """
-    return _begin(("change", str(user.pk), TRIES_PER_ACCOUNT))
-
-
-def begin_code(user: User) -> Try:
-    """Count a try to give a second factor. Raises TooMany.
-
-    Only people who know the password come to this step, so strangers cannot use up these tries.
-    """
-    return _begin(("code", str(user.pk), TRIES_PER_ACCOUNT))
+    return _begin((kind, str(user.pk), TRIES_PER_ACCOUNT))
 
 
 def begin_visit(request: HttpRequest, kind: str) -> Try:
@@ -96,11 +89,11 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
-    to = names.folded(address)
+    recipient = names.folded(address)
     return _begin(
         ("mail", _address(request), TRIES_PER_ADDRESS),
-        ("mail_to", to, TRIES_PER_ACCOUNT),
-        ("mail_day", to, MAILS_A_DAY, DAY),
+        ("mail_to", recipient, TRIES_PER_ACCOUNT),
+        ("mail_day", recipient, MAILS_A_DAY),
     )
 
 
@@ -114,17 +107,16 @@ def first_use(kind: str, name: str, *, seconds: int) -> bool:
     return cache.add(f"used:{_hashed(f'{kind} {name}')}", 1, timeout=seconds)
 
 
-def _begin(*limits: tuple[str, str, int] | tuple[str, str, int, int]) -> Try:
-    """Count a try for each limit. Raises TooMany.
+def _begin(*limits: tuple[str, str, int]) -> Try:
+    """Count a try for each limit, which is its kind, the value whose tries are counted, and the most tries.
 
-    A limit is its kind, the value whose tries are counted, the most tries, and the seconds in which they are
-    counted; MINUTE if these are left out.
+    Raises TooMany.
     """
     counts = []
-    for kind, value, most, *seconds in limits:
-        config = {kind: f"{most}/{seconds[0] if seconds else MINUTE}s/key"}
-        rate = {"action": kind, "config": config, "key": _hashed(value)}
-        # Without `limit_get` it would ask for the method of the request, which is None here.
+    for kind, value, most in limits:
+        seconds = DAY if kind == "mail_day" else MINUTE
+        rate = {"action": kind, "config": {kind: f"{most}/{seconds}s/key"}, "key": _hashed(value)}
+        # Without `limit_get` allauth would ask for the method of the request, which is None here.
         count = consume(None, app="ratings", limit_get=True, **rate)
         if not count:
             raise TooMany
@@ -132,29 +124,12 @@ def _begin(*limits: tuple[str, str, int] | tuple[str, str, int, int]) -> Try:
     return Try(tuple(counts))
 
 
-def count_call(request: HttpRequest, token: str) -> None:
-    """Count a call of the API with a token. Raises TooMany."""
-    _count(request, Calls(f"token {token}", CALLS_PER_TOKEN))
+def allows_call(request: HttpRequest, kind: str, most: int, caller: str = "") -> bool:
+    """Count a call of this kind, and return whether its caller made at most `most` of them in this minute.
 
-
-def count_call_of_nobody(request: HttpRequest) -> None:
-    """Count a call of the API without a token that works. Raises TooMany."""
-    _count(request, Calls(f"address {_address(request)}", CALLS_PER_ADDRESS))
-
-
-def count_search(request: HttpRequest) -> None:
-    """Count a search in the help, which is public. Raises TooMany."""
-    _count(request, Calls(f"search {_address(request)}", SEARCHES_PER_ADDRESS))
-
-
-def count_drawing(request: HttpRequest) -> None:
-    """Count a chart of a public page that is drawn. Raises TooMany."""
-    _count(request, Calls(f"drawing {_address(request)}", DRAWINGS_PER_ADDRESS))
-
-
-def _count(request: HttpRequest, calls: Calls) -> None:
-    if not calls.allow_request(request):
-        raise TooMany
+    `caller`: the hash of a token; the address of the request if it is left out.
+    """
+    return Calls(f"{kind} {caller or _address(request)}", most).allow_request(request)
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, username: str) -> None:

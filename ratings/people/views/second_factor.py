@@ -32,7 +32,7 @@ class Counted:
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
-            tried = throttle.begin_code(self.person())
+            tried = throttle.begin_proof(self.person(), "code")
         except throttle.TooMany:
             return refused_for_now(request)
         response = super().post(request, *args, **kwargs)

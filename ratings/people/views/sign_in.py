@@ -71,7 +71,7 @@ class ChangePassword(PasswordChangeView):
         if not self.has_password():
             raise Http404("This account has no password.")
         try:
-            self.tried = throttle.begin_change(request.user)
+            self.tried = throttle.begin_proof(request.user, "change")
         except throttle.TooMany:
             form = self.get_form_class()(request.user)  # an empty one, as at the sign-in
             return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
