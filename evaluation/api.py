@@ -475,11 +475,13 @@ def list_judgments(request: TokenRequest, slug: str, asked: Query[PageOfJudgment
     rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
     # Pages are in the order of two numbers, the pks of the query and of the document, before each row.
     with_places = (((pks[query], document), (keys[query], document, grade)) for query, document, grade in rows)
-    page = page_of(with_places, asked, lambda row: dict(zip(("query", "document", "grade"), row, strict=True)))
+    page = page_of(with_places, asked)
     # The keys of documents are read for this page alone.
-    document_keys = record.document_keys({row["document"] for row in page["items"]})
-    for row in page["items"]:
-        row["document"] = document_keys[row["document"]]
+    document_keys = record.document_keys({document for _, document, _ in page["items"]})
+    page["items"] = [
+        {"query": query, "document": document_keys[document], "grade": grade}
+        for query, document, grade in page["items"]
+    ]
     return page
 
 

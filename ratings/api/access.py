@@ -3,7 +3,7 @@
 from django.http import Http404, HttpRequest
 from ninja.security import HttpBearer
 
-from ..models import SCOPES_OF, ApiToken, Collection, Rater, Role, Scope
+from ..models import SCOPES_OF, ApiToken, Collection, Rater, Scope
 from ..people import throttle, tokens
 from ..people.bearer import token_of, too_many
 from ..web.problems import Problem
@@ -72,8 +72,3 @@ def rater_in(request: TokenRequest, slug: str) -> Rater:
     if rater is None:
         raise Http404
     return rater
-
-
-def names_people(collection: Collection) -> bool:
-    """Whether the role of the token's owner may read names of raters."""
-    return collection.role == Role.ADMIN

@@ -133,9 +133,9 @@ class OfOwn(OfPage):
 
 class OwnOut(Schema):
     token: UUID
-    query: str
-    document: str
-    grade: float | None
+    query: str = Field(alias="pair.query.text")
+    document: str = Field(alias="pair.document.title")
+    grade: float | None = Field(None, alias="grade.value")
     reason: str
     comment: str
     revision: int
@@ -187,12 +187,10 @@ def save_my_ratings(request: TokenRequest, slug: str, sent: OwnBatch):
     "/collections/{slug:slug}/my-ratings", response=Page[OwnOut], tags=["rating"], summary="Your own ratings"
 )
 def list_my_ratings(request: TokenRequest, slug: str, asked: Q[OfOwn]):
+    # One more than the page has tells whether there is a next page.
     rows = list(islice(answers([rater_in(request, slug)], after=asked.after), asked.limit + 1))
     items = rows[: asked.limit]
-    return {
-        "items": list(map(own_rating, items)),
-        "next": own_cursor(items[-1]) if len(rows) > len(items) else None,
-    }
+    return {"items": items, "next": own_cursor(items[-1]) if len(rows) > len(items) else None}
 
 
 def tasks_of(rater: Rater, rows: list[OwnIn]) -> tuple[list[queue.Task | None], set[int]]:
@@ -254,16 +252,6 @@ def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.S
         stored = conflict.current
         result["current"] = rating_json(stored)
     return result | {"said": reason, "revision": stored.revision if stored else 0}
-
-
-def own_rating(row: Answer) -> dict:
-    """A rating with the members that the page of one's own ratings has."""
-    names = ("token", "comment", "reason", "revision", "changed_at")
-    return {name: getattr(row, name) for name in names} | {
-        "query": row.pair.query.text,
-        "document": row.pair.document.title,
-        "grade": float(row.grade.value) if row.grade else None,
-    }
 
 
 def own_cursor(row: Answer) -> str:

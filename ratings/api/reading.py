@@ -15,11 +15,11 @@ from ..collection import making
 from ..collection.scales import Step
 from ..copies import rounds
 from ..formats import values
-from ..models import Collection, Drawn, Rating, Role, Sample, SampledQuery, Scope, System
+from ..models import Collection, Drawn, Query, Rating, Role, SampledQuery, Scope
 from ..people.names import pseudonym
 from ..pool import pooling
 from ..web.problems import Problem
-from .access import TokenRequest, collection_in, collections_of, names_people, require_scope
+from .access import TokenRequest, collection_in, collections_of, require_scope
 from .routes import router
 from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemName, Whole, page, page_of, text
 
@@ -27,8 +27,10 @@ from .shapes import DocumentKey, Number, OfPage, Page, QueryKey, Sent, SystemNam
 class TokenOut(Schema):
     name: str
     scopes: list[str]
-    collection: str | None = Field(None, description="The only one that it reaches; null: all of its owner's.")
-    owner: str
+    collection: str | None = Field(
+        None, alias="collection.slug", description="The only one that it reaches; null: all of its owner's."
+    )
+    owner: str = Field(alias="user.username")
     expires_at: datetime
 
 
@@ -93,12 +95,8 @@ class DocumentOut(Schema):
 class SystemOut(Schema):
     name: str
     description: str
-    rankings: int
+    rankings: int = Field(alias="number_of_rankings")
     created_at: datetime
-
-    @staticmethod
-    def resolve_rankings(system: System) -> int:
-        return system.count
 
 
 class RatingOut(Schema):
@@ -155,7 +153,9 @@ class StratumOut(Schema):
 
 class SampleOut(Schema):
     number: int = Field(description="From 1. The last one counts.")
-    former: int | None = Field(None, description="The sample to which this one added queries.")
+    former: int | None = Field(
+        None, alias="former.number", description="The sample to which this one added queries."
+    )
     method: str = Field(description="proportional, strata or even")
     seed: int
     size: int = Field(description="How many queries were asked for: the sum of all chances.")
@@ -166,7 +166,7 @@ class SampleOut(Schema):
     head_searches: int = Field(description="Of the queries that were drawn for certain.")
     head_queries: int
     strata: list[StratumOut]
-    drawn_at: datetime
+    drawn_at: datetime = Field(alias="created_at")
 
 
 class SampledOut(Schema):
@@ -216,14 +216,7 @@ def listing(path: str, row: type[Schema], summary: str):
 
 @router.get("/token", response=TokenOut, tags=["record"], summary="What this token is")
 def get_token(request: TokenRequest):
-    token = request.auth
-    return {
-        "name": token.name,
-        "scopes": token.scopes,
-        "collection": token.collection.slug if token.collection else None,
-        "owner": token.user.get_username(),
-        "expires_at": token.expires_at,
-    }
+    return request.auth
 
 
 @router.get(
@@ -277,7 +270,7 @@ def list_documents(request: TokenRequest, slug: str, asked: Q[OfDocuments]):
 
 @listing("systems", SystemOut, "Systems")
 def list_systems(request: TokenRequest, slug: str, asked: Q[OfPage]):
-    rows = collection_in(request, slug, Scope.READ).systems.annotate(count=Count("rankings"))
+    rows = collection_in(request, slug, Scope.READ).systems.annotate(number_of_rankings=Count("rankings"))
     return page(rows, asked)
 
 
@@ -289,7 +282,7 @@ def list_ratings(request: TokenRequest, slug: str, asked: Q[OfRatings]):
     if asked.query:
         rows = rows.filter(pair__query__key=asked.query)
     rows = rows.select_related("query", "document").defer("document__body", "document__fields")
-    named = names_people(collection)
+    named = collection.role == Role.ADMIN
     return page(rows, asked, lambda rating: rating_json(rating, named=named))
 
 
@@ -304,7 +297,7 @@ def list_drawn_pairs(request: TokenRequest, slug: str, asked: Q[OfPage]):
 def list_samples(request: TokenRequest, slug: str, asked: Q[OfPage]):
     """The samples of queries that were drawn from a log."""
     rows = collection_in(request, slug, Scope.READ).samples.select_related("former")
-    return page(rows, asked, sample_json)
+    return page(rows, asked)
 
 
 @listing("sampled", SampledOut, "The queries of a sample")
@@ -322,9 +315,10 @@ def list_unjudged(request: TokenRequest, slug: str, asked: Q[OfUnjudged]):
     collection = collection_in(request, slug, Scope.READ)
     system = get_object_or_404(collection.systems, name=asked.system)
     holes = pooling.holes(collection, system, asked.k)
-    # By query, and then by the rank of the document.
-    placed = (((row.query.pk, hole.place), (row.query, hole)) for row in holes for hole in row.holes)
-    return page_of(placed, asked, hole_json)
+    rows = []  # each with its place: the id of the query and, within it, the rank of the document
+    for of_query in holes:
+        rows += [((of_query.query.pk, hole.place), hole_json(of_query.query, hole)) for hole in of_query.holes]
+    return page_of(rows, asked)
 
 
 # Rows of the database as JSON
@@ -353,13 +347,6 @@ def rating_json(rating: Rating, *, named: bool) -> dict:
     }
 
 
-def sample_json(sample: Sample) -> dict:
-    names = ["number", "method", "seed", "size", "log", "days", "strata"]
-    names += ["searches", "queries", "head_searches", "head_queries"]
-    former = sample.former.number if sample.former else None
-    return {name: getattr(sample, name) for name in names} | {"former": former, "drawn_at": sample.created_at}
-
-
 def sampled_json(row: SampledQuery) -> dict:
     """The query of a sample. The text of one that waits for an admin is not sent: it may be personal."""
     names = ("place", "count", "chance", "stratum", "left_out")
@@ -368,8 +355,7 @@ def sampled_json(row: SampledQuery) -> dict:
     return {name: getattr(row, name) for name in names} | texts
 
 
-def hole_json(row: tuple) -> dict:
-    """A document without a grade, from (query, hole of its ranking)."""
-    query, hole = row
+def hole_json(query: Query, hole: pooling.Hole) -> dict:
+    """A document without a grade for the query, at its place in a ranking."""
     facts = {"rank": hole.place, "wanted": hole.wanted, "retired": hole.retired}
     return {"query": query.key, "document": hole.document.key, **facts}

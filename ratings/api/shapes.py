@@ -25,15 +25,12 @@ def key(longest: int) -> Any:
     return Annotated[str, StringConstraints(min_length=1, max_length=longest, pattern=rf"^{values.KEY}+$")]
 
 
-def system_name() -> Any:
-    """A name without control characters, with one blank for each run of blanks."""
-    longest = StringConstraints(min_length=1, max_length=values.SYSTEM_NAME_LENGTH)
-    return Annotated[str, longest, AfterValidator(values.system_name)]
-
-
 QueryKey = key(values.QUERY_KEY_LENGTH)
 DocumentKey = key(values.DOCUMENT_KEY_LENGTH)
-SystemName = system_name()
+# Without control characters, and with one blank for each run of blanks.
+SystemName = Annotated[
+    str, StringConstraints(min_length=1, max_length=values.SYSTEM_NAME_LENGTH), AfterValidator(values.system_name)
+]
 RaterName = Annotated[str, text(values.RATER_NAME_LENGTH, least=1)]
 
 
@@ -96,23 +93,15 @@ def page(rows: QuerySet, asked: OfPage, shown: Callable[[Any], Any] = lambda row
     rows = rows.order_by("pk")
     if asked.after:
         rows = rows.filter(pk__gt=asked.after[0])
-    return _page([((row.pk,), row) for row in rows[: asked.limit + 1]], asked, shown)
+    return page_of([((row.pk,), shown(row)) for row in rows[: asked.limit + 1]], asked)
 
 
-def page_of(placed: Iterable[tuple[tuple[int, int], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    """One page of computed rows. `placed`: pairs of a place, by which they are ordered, and the row.
+def page_of(rows: Iterable[tuple[tuple[int, ...], Any]], asked: OfPage) -> dict:
+    """One page of rows, each given with its place, by which they are ordered.
 
-    A place is two numbers, such as the id of a query and a rank. The cursor is the place of the last row.
+    A place is one number or two, such as the id of a query and a rank. The cursor is the place of the last row.
     """
-    rows = sorted((row for row in placed if row[0] > asked.after), key=lambda row: row[0])
-    return _page(rows, asked, shown)
-
-
-def _page(rows: list[tuple[tuple[int, ...], Any]], asked: OfPage, shown: Callable[[Any], dict]) -> dict:
-    """The page of the first rows, each given with its place. There is a next page if not all rows fit."""
-    items = rows[: asked.limit]
-    has_next = len(rows) > asked.limit
-    return {
-        "items": [shown(row) for _, row in items],
-        "next": "-".join(map(str, items[-1][0])) if has_next else None,
-    }
+    later = sorted((row for row in rows if row[0] > asked.after), key=lambda row: row[0])
+    items = later[: asked.limit]
+    last_place = items[-1][0] if len(later) > len(items) else ()  # () on the last page
+    return {"items": [row for _, row in items], "next": "-".join(map(str, last_place)) or None}
