@@ -122,7 +122,10 @@ def test_a_limit_and_queries_are_set_apart_and_keep_the_other_terms(world):
 def test_ratings_of_many_are_left_out_and_count_again(world):
     world.post("leave-out", world.raters[5], world.raters[7], sure="1")
     assert world.collection.raters.exclude(left_out_at=None).count() == 2
+    offer = '<option value="count-again">'
+    assert offer in world.client.get(reverse("people", args=["hills"])).content.decode()
     putting_away.put_away(world.collection)
+    assert offer not in world.client.get(reverse("people", args=["hills"])).content.decode()
     assert "put away" in text(world.post("count-again", world.raters[5], sure="1"))
     assert world.collection.raters.exclude(left_out_at=None).count() == 2
     putting_away.take_out(world.collection)
