@@ -18,7 +18,7 @@ from ..formats.refusal import Option, Refusal
 from ..formats.source import Source
 from ..importing import intake
 from ..importing.intake import Report
-from ..models import Scope
+from ..models import Collection, Scope
 from ..web.problems import Problem
 from ..words import as_sentence, counted
 from .access import TokenRequest, collection_in
@@ -193,15 +193,15 @@ def result_rows(sent: RankingsIn) -> Iterable[tuple[str, dict]]:
 def import_batch(
     request: TokenRequest,
     slug: str,
-    key: str | None,
-    sent: Schema,
+    idempotency_key: str | None,
+    batch: Schema,
     rows: Iterable[tuple[str, dict]],
     run_import: Callable[..., Report],
     **choices,
 ) -> dict:
-    """Run the import on the rows of a batch, with these choices, and return the fields of `Imported`.
+    """Import the rows of a batch, with the choices that `run_import` takes, and return the fields of `Imported`.
 
-    `key`: the Idempotency-Key. `rows`: (JSON pointer into the batch `sent`, row).
+    `rows`: (JSON pointer into the batch, row).
     """
     collection = collection_in(request, slug, Scope.IMPORT)
     pointers, lines = [""], []  # the pointer of each line, counted from 1; of the whole body for line 0
@@ -211,24 +211,32 @@ def import_batch(
     content = "\n".join(lines).encode()
 
     def imported() -> dict:
-        """The counts, facts and warnings of the import. Raises Problem with its refusals."""
-        try:
-            for _ in range(IMPORT_TRIES):
-                source = Source(BATCH_NAME, io.BytesIO(content))  # each try reads the batch from its beginning
-                report = run_import(collection, [source], format="jsonl", **choices)
-                # Somebody else wrote between its checks and its writing. The last such report is a refusal.
-                if not report.clashed:
-                    break
-        except ValueError as error:
-            raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
+        report = report_of(run_import, collection, content, choices)
         if report.refused:
             detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
-            errors = [error_of(refusal, pointers, type(sent)) for refusal in report.refusals]
+            errors = [error_of(refusal, pointers, type(batch)) for refusal in report.refusals]
             raise Problem(422, detail, kind="refused", errors=errors)
         counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
         return counts | {"facts": report.facts, "warnings": report.warnings}
 
-    return with_receipt(request, collection, key, imported)
+    return with_receipt(request, collection, idempotency_key, imported)
+
+
+def report_of(run_import: Callable[..., Report], collection: Collection, content: bytes, choices: dict) -> Report:
+    """Import lines of JSON, and return the report. Raises Problem if they are refused as a whole.
+
+    If somebody else wrote between the checks of the import and its writing, it is tried again. The report of the
+    last try then is a refusal.
+    """
+    try:
+        for _ in range(IMPORT_TRIES):
+            source = Source(BATCH_NAME, io.BytesIO(content))  # each try reads the batch from its beginning
+            report = run_import(collection, [source], format="jsonl", **choices)
+            if not report.clashed:
+                break
+    except ValueError as error:
+        raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
+    return report
 
 
 def error_of(refusal: Refusal, pointers: list[str], schema: type[Schema]) -> dict:

@@ -108,7 +108,7 @@ def fetch_json(job: Job) -> dict:
     progress = step(job)
     return {
         "id": job.pk,
-        "engine": job.options["of"],
+        "engine": job.options["of"],  # the name of the engine
         "system": job.options["system"],
         "state": job.stage,
         "share": progress.share,

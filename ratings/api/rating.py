@@ -167,20 +167,19 @@ def save_my_ratings(request: TokenRequest, slug: str, sent: OwnBatch):
     elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
     """
     rater = rater_in(request, slug)
-    tasks, clashing = tasks_of(rater, sent.ratings)
+    tasks = [queue.task(rater, row.token) for row in sent.ratings]
+    places_with_used_key = used_keys(rater, sent.ratings, tasks)
     submissions: list[queue.Submission | None] = []
     errors: list[dict] = []
     for place, row in enumerate(sent.ratings):
-        submission, problems = checked_rating(rater, place, row, tasks[place], place in clashing)
+        key_is_used = place in places_with_used_key
+        submission, problems = checked_rating(rater, place, row, tasks[place], key_is_used)
         submissions.append(submission)
         errors += problems
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
-    saved = [
-        saved_rating(rater, row, task, submission)
-        for row, task, submission in zip(sent.ratings, tasks, submissions, strict=True)
-    ]
-    return {"results": saved}
+    checked = zip(sent.ratings, tasks, submissions, strict=True)
+    return {"results": [saved_rating(rater, row, task, submission) for row, task, submission in checked]}
 
 
 @router.get(
@@ -193,34 +192,33 @@ def list_my_ratings(request: TokenRequest, slug: str, asked: Q[OfOwn]):
     return {"items": items, "next": own_cursor(items[-1]) if len(rows) > len(items) else None}
 
 
-def tasks_of(rater: Rater, rows: list[OwnIn]) -> tuple[list[queue.Task | None], set[int]]:
-    """The task of each row, None where there is none, and the places of the rows whose key is taken.
+def used_keys(rater: Rater, rows: list[OwnIn], tasks: list[queue.Task | None]) -> set[int]:
+    """The places of rows, from 0, whose key came with another rating, in this batch or before.
 
-    A key is taken if another rating has it, of this batch or saved before. Places count from 0.
+    `tasks`: the task of each row, None where the rater has none.
     """
-    tasks = [queue.task(rater, row.token) for row in rows]
     with_task = [place for place, task in enumerate(tasks) if task]
-    keys_used = queue.used(rater, [(tasks[place], rows[place].key) for place in with_task])
-    clashing = {place for place, is_used in zip(with_task, keys_used, strict=True) if is_used}
-    token_by_key: dict[UUID, UUID] = {}  # the token of the first row with the key
+    are_used = queue.used(rater, [(tasks[place], rows[place].key) for place in with_task])
+    places = {place for place, is_used in zip(with_task, are_used, strict=True) if is_used}
+    token_by_key: dict[UUID, UUID] = {}  # the token of the first row of the batch with the key
     for place, row in enumerate(rows):
         if token_by_key.setdefault(row.key, row.token) != row.token:
-            clashing.add(place)
-    return tasks, clashing
+            places.add(place)
+    return places
 
 
 def checked_rating(
-    rater: Rater, place: int, row: OwnIn, task: queue.Task | None, clashes: bool
+    rater: Rater, place: int, row: OwnIn, task: queue.Task | None, key_is_used: bool
 ) -> tuple[queue.Submission | None, list[dict]]:
-    """The submission of the row, or None and its errors for a problem document.
+    """What is to be saved for a row, and no errors; or None, and its errors for a problem document.
 
-    `place`: of the row in the batch, from 0. `clashes`: whether its key is that of another rating.
+    `place`: of the row in the batch, from 0. `key_is_used`: by another rating.
     """
-    at = {"pointer": f"/ratings/{place}", "index": place}
+    position = {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
-        return None, [at | {"detail": "This document was never assigned to you."}]
-    if clashes:
-        return None, [at | {"pointer": f"/ratings/{place}/key", "detail": KEY_USED}]
+        return None, [position | {"detail": "This document was never assigned to you."}]
+    if key_is_used:
+        return None, [position | {"pointer": f"/ratings/{place}/key", "detail": KEY_USED}]
     data = row.model_dump(exclude={"token", "key"}, exclude_none=True) | {"client_key": row.key}
     if row.seconds is not None:
         data["seconds"] = min(row.seconds, LONGEST_VISIT)
@@ -230,19 +228,21 @@ def checked_rating(
     if form.has_error("grade"):
         scale = ", ".join(grade.plain for grade in rater.collection.grades.all())
         detail = f"The scale has no grade {row.grade:g}; it is {scale}."
-        return None, [at | {"pointer": f"/ratings/{place}/grade", "detail": detail}]
-    return None, [at | {"detail": error} for errors in form.errors.values() for error in errors]
+        return None, [position | {"pointer": f"/ratings/{place}/grade", "detail": detail}]
+    messages = [message for messages_of_field in form.errors.values() for message in messages_of_field]
+    return None, [position | {"detail": message} for message in messages]
 
 
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
-    """Save the rating of a row, and return its result as of `SavedOut`.
+    """Save the rating of a row, and return its result as a dict of `SavedOut`.
 
     If nothing was saved it says why, and has the stored rating if that was changed elsewhere.
     """
     result = {"token": row.token, "key": row.key, "saved": False}
-    stored = task.rating
+    stored = task.rating  # None if the rater has not rated the pair yet
     try:
-        return result | {"saved": True} | saved_json(queue.save(rater, task, submission))
+        rating = queue.save(rater, task, submission)
+        return result | {"saved": True} | saved_json(rating)
     except queue.KeyUsed:  # by another call, after this one was checked
         reason = KEY_USED
     except limits.Reached as reached:

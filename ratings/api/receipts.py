@@ -39,9 +39,9 @@ def with_receipt(
             receipt.answer = act()
             receipt.save(update_fields=["answer"])
             return receipt.answer
-    except IntegrityError:
+    except IntegrityError:  # the key came before, and has a receipt
         receipt = Receipt.objects.filter(**unique).first()
-        if receipt is None:
+        if receipt is None:  # so the error is one of `act`
             raise
     if receipt.digest != digest:
         detail = "This Idempotency-Key came with something else before. Give each batch a key of its own."
