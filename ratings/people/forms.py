@@ -24,7 +24,7 @@ from .tokens import MOST_DAYS, scopes_of
 EVERYWHERE = "*"  # in place of a slug: all collections
 MOST_TOKENS = 50  # of one account in a day
 MAILED_HELP = "Each gets a link of their own, which works once. It is mailed to addresses; for names you see it."
-# Columns of the list of people that `with_work` fills, which takes two more queries.
+# Columns of the list of people that `with_work` fills, which takes one more query.
 WORK_COLUMNS = {"ratings", "last_act"}
 # By column of the list of people: what to sort by. None comes last.
 SORT_KEYS: dict[str, Callable[[Person], Any]] = {

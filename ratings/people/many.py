@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..models import Rater
-from ..words import counted
 from . import members
 
 of_rooms: list[Callable[[], dict[str, "OfMany"]]] = []  # the acts of other rooms; the pool adds leaving out
@@ -22,14 +21,6 @@ class OfMany:
     fields: tuple[str, ...] = ()  # of TermsForm, which the page asks for
     harms: bool = False  # whether its button warns
     refused_if_away: bool = False  # in a collection that is put away
-
-    def title(self, raters: int) -> str:
-        """The question of the page that asks."""
-        return f"{self.label}: {counted(raters, 'rater')}"
-
-    def told(self, raters: int) -> str:
-        """The message after it."""
-        return f"{counted(raters, 'rater')} {self.done}"
 
 
 def acts() -> dict[str, OfMany]:

@@ -18,7 +18,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from ..models import Collection, Invitation, Membership, Rater, Rating, RatingEvent, Role
+from ..models import Collection, Invitation, Membership, Rater, RatingEvent, Role
 from ..web import limits
 from . import sessions
 from .audit import Act, note
@@ -346,7 +346,7 @@ class Person:
 
     name: str
     membership: Membership | None
-    rater: Rater | None
+    rater: Rater | None  # each member with the role of a rater has one
     ratings: int = 0  # how many pairs they rated; 0 until `with_work` counts them
     last_act: datetime | None = None  # likewise
 
@@ -361,15 +361,15 @@ class Person:
         """Whether the person takes part, in a word or two; "" for an imported rater."""
         if self.rater and self.rater.left_out_at:
             return "left out"
-        if self.membership and not self.membership.user.is_active:
+        if self.membership is None:
+            return "no member" if self.rater.kind == Rater.Kind.PERSON else ""
+        if not self.membership.user.is_active:
             return "account closed"
-        if self.membership and self.membership.role == Role.RATER and self.membership.user.is_superuser:
-            return "superuser: cannot rate"
-        if self.membership and self.membership.role != Role.RATER:
+        if self.membership.role != Role.RATER:
             return "active"
-        if self.membership and self.rater:
-            return "active" if self.rater.active else "not active"
-        return "no member" if self.rater and self.rater.kind == Rater.Kind.PERSON else ""
+        if self.membership.user.is_superuser:
+            return "superuser: cannot rate"
+        return "active" if self.rater.active else "not active"
 
 
 def everybody(collection: Collection) -> list[Person]:
@@ -386,17 +386,15 @@ def everybody(collection: Collection) -> list[Person]:
 
 
 def with_work(people: Sequence[Person]) -> list[Person]:
-    """The same people with the number of their ratings and the time of their last act. Two queries."""
-    raters = [person.rater.pk for person in people if person.rater]
-    counts = Rating.objects.filter(rater__in=raters).values("rater").annotate(n=Count("pk"))
-    ratings_of_rater = dict(counts.values_list("rater", "n"))
+    """The same people with the number of their ratings and the time of their last act. One query."""
     acts = RatingEvent.objects.of_work().filter(rater=OuterRef("pk")).order_by("-pk")
-    with_last_act = Rater.objects.filter(pk__in=raters).annotate(at=Subquery(acts.values("created_at")[:1]))
-    last_act_of_rater = dict(with_last_act.values_list("pk", "at"))
-    worked = []
+    last_act = Subquery(acts.values("created_at")[:1])
+    raters = Rater.objects.annotate(number_of_ratings=Count("ratings"), last_act=last_act)
+    rater_by_pk = raters.in_bulk([person.rater.pk for person in people if person.rater])
+    people_with_work = []
     for person in people:
         if person.rater:
-            pk = person.rater.pk
-            person = replace(person, ratings=ratings_of_rater.get(pk, 0), last_act=last_act_of_rater.get(pk))
-        worked.append(person)
-    return worked
+            rater = rater_by_pk[person.rater.pk]
+            person = replace(person, ratings=rater.number_of_ratings, last_act=rater.last_act)
+        people_with_work.append(person)
+    return people_with_work

@@ -1,6 +1,7 @@
 """Acts on several raters or invitations that an admin chose from the list of people. Each asks first."""
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
@@ -37,14 +38,16 @@ def act_on_many(request: SignedInRequest, collection: Collection) -> HttpRespons
     form = TermsForm(request.POST if confirmed else None, collection=collection, auto_id="many_%s")
     for field in form.fields.keys() - set(act.fields):  # the page asks only for what this act needs
         del form.fields[field]
-    if not form.is_valid():
-        context = {"act": act, "name": name, "raters": raters, "title": act.title(len(raters)), "form": form}
-        status = 400 if confirmed else 200
-        return render(request, "ratings/many.html", frame(collection, "people") | context, status=status)
+    number_of_raters = counted(len(raters), "rater")
+    if not form.is_valid():  # as is one that was not sent yet
+        title = f"{act.label}: {number_of_raters}"
+        context = frame(collection, "people")
+        context |= {"act": act, "name": name, "raters": raters, "title": title, "form": form}
+        return render(request, "ratings/many.html", context, status=400 if confirmed else 200)
     with transaction.atomic():
         for rater in raters:
             act.do(rater, **form.cleaned_data)
-    messages.success(request, act.told(len(raters)))
+    messages.success(request, f"{number_of_raters} {act.done}")
     return redirect("people", collection.slug)
 
 
@@ -74,31 +77,33 @@ def invite_again(request: SignedInRequest, collection: Collection) -> HttpRespon
         messages.error(request, NOBODY_CHOSEN)
         return redirect("people", collection.slug)
     try:
-        renewed = new_invitations(collection, invitations, by=request.user)
+        invitations_with_keys = new_invitations(collection, invitations, by=request.user)
     except (ValidationError, limits.Reached) as error:
         messages.error(request, " ".join(error.messages))
         return redirect("people", collection.slug)
-    return links_page(request, collection, renewed)
+    return links_page(request, collection, invitations_with_keys)
 
 
 @transaction.atomic
-def new_invitations(collection: Collection, invitations: list[Invitation], by) -> list[tuple[Invitation, str]]:
-    """Withdraw those of the invitations that are open, and return new ones for the same names, each with its key.
+def new_invitations(
+    collection: Collection, former_invitations: list[Invitation], by: User
+) -> list[tuple[Invitation, str]]:
+    """Invitations in place of former ones, for the same names, each with its key. Open ones are withdrawn.
 
     Role, language and number of days are those of the latest one with the name. Raises ValidationError where
     somebody is a member meanwhile or has another link, and limits.Reached.
     """
-    for invitation in invitations:
-        if members.is_open(invitation):
-            members.withdraw(invitation)
-    by_time = sorted(invitations, key=lambda invitation: invitation.created_at)
-    latest_by_name = {invitation.name: invitation for invitation in by_time}
-    renewed = []
+    latest_by_name = {}
+    for former in sorted(former_invitations, key=lambda invitation: invitation.created_at):
+        latest_by_name[former.name] = former
+        if members.is_open(former):
+            members.withdraw(former)
+    made = []
     for name in invitees.invitees("\n".join(latest_by_name), collection):
         former = latest_by_name[name]
         days = max(1, (former.expires_at - former.created_at).days)
-        renewed += members.invite(collection, [name], role=former.role, language=former.language, days=days, by=by)
-    return renewed
+        made += members.invite(collection, [name], role=former.role, language=former.language, days=days, by=by)
+    return made
 
 
 def chosen_of(request: SignedInRequest, name: str, rows: QuerySet) -> QuerySet:
