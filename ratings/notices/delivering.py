@@ -78,7 +78,7 @@ def by_mail(delivery: Delivery, user: User) -> tuple[bool, str]:
     off = site + path_of("notices_off", receiver.pk)
     context = {"notice": notice, "collection": name, "link": site + notice.path, "off": off}
     text = render_to_string("ratings/mail_notice.txt", context)
-    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, off=off):
+    if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, unsubscribe_link=off):
         return True, "sent"
     return False, "The mail server refused it."
 

@@ -70,4 +70,4 @@ def _remind(rater: Rater, user: User, now: datetime) -> bool:
     with translation.override(language_for(user)):
         text = render_to_string("ratings/mail_work.txt", context)
         subject = gettext("%(collection)s: documents wait for you") % {"collection": name}
-    return mail.send(user.email, subject, text, off=off)
+    return mail.send(user.email, subject, text, unsubscribe_link=off)

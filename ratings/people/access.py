@@ -33,17 +33,18 @@ class SignedInRequest(HttpRequest):
     user: User
 
 
-def with_access(access: Callable[..., object], *named: str) -> Callable[[View], View]:
-    """A decorator: the view gets the result of `access` in place of the arguments `named` of its address.
+def with_access(access: Callable[..., object], *argument_names: str) -> Callable[[View], View]:
+    """A decorator: the view gets the result of `access` in place of those arguments of its address.
 
-    `access` gets the request and these arguments, and raises Http404 for people without access. It becomes an
-    attribute of the view, so that it can be checked before a request body is read.
+    `access` gets the request and the arguments with these names, and raises Http404 for people without access. It
+    becomes an attribute of the view, so that it can be checked before a request body is read.
     """
 
     def decorated(view: View) -> View:
         @wraps(view)
         def wrapped(request: HttpRequest, **kwargs) -> HttpResponse:
-            return view(request, access(request, *map(kwargs.pop, named)), **kwargs)
+            arguments = [kwargs.pop(name) for name in argument_names]
+            return view(request, access(request, *arguments), **kwargs)
 
         wrapped.access = access
         return wrapped
@@ -78,11 +79,11 @@ def record_act(view: View) -> View:
     """
 
     @wraps(view)
-    def in_use(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+    def refusing(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
         return refusal_if_away(request, collection) or view(request, collection, **kwargs)
 
-    in_use.of_record = True
-    return admin_act(in_use)
+    refusing.of_record = True
+    return admin_act(refusing)
 
 
 def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpResponse | None:
@@ -103,9 +104,12 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
     collection = visible.with_left_out().filter(slug=slug).first()
     if collection is None:
         raise Http404("No such collection.")
-    collection.own_memberships = None if request.user.is_superuser else memberships_of(request.user)
-    role_by_slug = {row["slug"]: row["role"] for row in collection.own_memberships or ()}
-    collection.role = Role.ADMIN if request.user.is_superuser else role_by_slug.get(slug)
+    if request.user.is_superuser:
+        collection.own_memberships, collection.role = None, Role.ADMIN
+        return collection
+    collection.own_memberships = memberships_of(request.user)
+    role_by_slug = {row["slug"]: row["role"] for row in collection.own_memberships}
+    collection.role = role_by_slug.get(slug)
     return collection
 
 

@@ -54,7 +54,7 @@ def change(user: User, **wanted) -> None:
     if "is_superuser" in changed:
         SuperuserByGroup.objects.filter(user=user).delete()
         note(Act.SUPERUSER if user.is_superuser else Act.SUPERUSER_NO_MORE, about=user)
-    detail = {name: value for name, value in changed.items() if name != "is_superuser"}
+    detail = {name: value for name, value in changed.items() if name != "is_superuser"}  # which is noted above
     if "email" in detail:
         detail["email"] = True  # that it changed, and not to which: the audit has no text that people wrote
     if detail:

@@ -92,14 +92,15 @@ class TokenForm(forms.Form):
     def __init__(self, *args, user, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
-        self.collections = {collection.slug: collection for collection in Collection.objects.visible_to(user)}
-        labels = {slug: collection.name for slug, collection in self.collections.items()}
+        collections = Collection.objects.visible_to(user)
+        self.collections = {collection.slug: collection for collection in collections}
+        choices = [(collection.slug, collection.name) for collection in collections]
         if user.is_superuser:
             self.collections[EVERYWHERE] = None
-            labels[EVERYWHERE] = "All collections, new ones too"
-        self.fields["collection"].choices = list(labels.items())
+            choices.append((EVERYWHERE, "All collections, new ones too"))
+        self.fields["collection"].choices = choices
         self.allowed_scopes = {slug: scopes_of(user, collection) for slug, collection in self.collections.items()}
-        offered = set().union(*self.allowed_scopes.values())
+        offered = set().union(*self.allowed_scopes.values())  # those that the user has in any collection
         self.fields["scopes"].choices = [(scope, label) for scope, label in Scope.choices if scope in offered]
 
     def clean_name(self) -> str:
@@ -115,8 +116,8 @@ class TokenForm(forms.Form):
         allowed = self.allowed_scopes[slug]
         for scope in cleaned["scopes"]:
             if scope not in allowed:
-                message = f"You may not {scope} there" + (f"; you may {', '.join(allowed)}." if allowed else ".")
-                raise forms.ValidationError({"scopes": message})
+                rights = f"; you may {', '.join(allowed)}" if allowed else ""
+                raise forms.ValidationError({"scopes": f"You may not {scope} there{rights}."})
         limits.refuse_above(MOST_TOKENS, "tokens", self.user.api_tokens.all())
         return cleaned
 

@@ -29,15 +29,17 @@ def invitees(text: str, collection: Collection) -> list[str]:
     # Characters that nobody sees are removed, and so are separators at the ends of a line.
     cleaned = [line.translate(INVISIBLE_CHARACTERS).strip().strip(",; \t") for line in text.splitlines()]
     lines = [(number, line) for number, line in enumerate(cleaned, 1) if line]
-    names = list(dict.fromkeys(line for _, line in lines))
+    names = list(dict.fromkeys(line for _, line in lines))  # each once, in their order
     if not names:
         raise ValidationError("Write at least one name.")
     if len(names) > MOST_INVITED:
         raise ValidationError(f"{len(names)} names are too many at once: at most {MOST_INVITED}.")
-    if problems := list(_problems(lines, _refusals(collection))):
+    problems = list(_problems(lines, _refusals(collection)))
+    if problems:
         shown = problems[:MOST_PROBLEMS_SHOWN]
-        if (more := len(problems) - MOST_PROBLEMS_SHOWN) > 0:
-            shown.append(f"{counted(more, 'more line has', 'more lines have')} such a problem.")
+        not_shown = len(problems) - len(shown)
+        if not_shown:
+            shown.append(f"{counted(not_shown, 'more line has', 'more lines have')} such a problem.")
         raise ValidationError(["Nobody was invited.", *shown])
     return names
 
@@ -47,19 +49,18 @@ def _problems(lines: list[tuple[int, str]], refusals: Mapping[str, str]) -> Iter
 
     `refusals`: key of a person → why they cannot, as `_refusals` returns it.
     """
-    first_lines: dict[str, tuple[int, str]] = {}  # key → the first (line number, name) with it
+    first_lines: dict[str, tuple[int, str]] = {}  # key of a person → the first (line number, name) with it
     for number, name in lines:
         keys = _keys(name)
-        refused = [refusals[key] for key in keys if key in refusals]
-        earlier = [first_lines[key] for key in keys if key in first_lines]
+        reason = next((refusals[key] for key in keys if key in refusals), None)
+        first_line, first_name = next((first_lines[key] for key in keys if key in first_lines), (number, name))
         if problem := _problem_of_line(name):
             shown = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
             yield f"Line {number}: “{shown}” {problem}"
-        elif refused:
-            yield f"Line {number}: {name} {refused[0]}"
-        elif earlier and earlier[0][1] != name:  # the same text again is no problem
-            line, as_written = earlier[0]
-            yield f"Line {number}: {name} is on line {line} already, as {as_written}. Keep one of them."
+        elif reason:
+            yield f"Line {number}: {name} {reason}"
+        elif name != first_name:  # the same text again is no problem
+            yield f"Line {number}: {name} is on line {first_line} already, as {first_name}. Keep one of them."
         for key in keys:
             first_lines.setdefault(key, (number, name))
 
@@ -68,23 +69,25 @@ def _problem_of_line(name: str) -> str:
     """Why the line is not the name or the address of one person, and the cure; "" if it is."""
     if len(name) > LONGEST_NAME:
         return f"is longer than {LONGEST_NAME} characters. Shorten it."
-    if separator := next((words for character, words in SEPARATORS.items() if character in name), None):
-        return f"has {separator}. Write several people on a line each, and one person without it."
+    for separator, words in SEPARATORS.items():
+        if separator in name:
+            return f"has {words}. Write several people on a line each, and one person without it."
     addresses = {folded(part.strip("<>")) for part in name.split() if "@" in part}
     return f"has {len(addresses)} addresses. Write each on a line of its own." if len(addresses) > 1 else ""
 
 
 def _refusals(collection: Collection) -> dict[str, str]:
-    """Folded name or address → why nobody of this name is invited, and the cure: they are invited, or members."""
+    """Key of a person → why they are not invited, and the cure: they have an open invitation, or are a member."""
     refusals = {}
     for invitation in collection.invitations.filter(UNUSED, expires_at__gt=timezone.now()):
         until = f"{invitation.expires_at:%-d %b %Y}"
-        why = f"is invited already, until {until}. Remove the line, or withdraw that invitation first."
-        refusals |= dict.fromkeys(_keys(invitation.name), why)
+        reason = f"is invited already, until {until}. Remove the line, or withdraw that invitation first."
+        for key in _keys(invitation.name):
+            refusals[key] = reason
     for member in collection.memberships.select_related("user"):
-        why = f"is a member already, as {member.role}. Remove the line; the member's page changes the role."
-        names = (member.user.get_username(), member.user.get_full_name(), member.user.email)
-        refusals |= {folded(name): why for name in names if name}
+        reason = f"is a member already, as {member.role}. Remove the line; the member's page changes the role."
+        for name in (member.user.get_username(), member.user.get_full_name(), member.user.email):
+            refusals[folded(name)] = reason
     return refusals
 
 

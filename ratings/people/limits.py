@@ -22,8 +22,8 @@ def limits_of(user: User) -> tuple[float, float] | None:
     roles = members.roles_of(user) & settings.SESSION_LIMITS.keys()
     if not roles:
         return None
-    idle, longest = zip(*(settings.SESSION_LIMITS[role] for role in roles), strict=True)
-    return min(idle), min(longest)
+    limits = [settings.SESSION_LIMITS[role] for role in roles]
+    return min(idle for idle, _ in limits), min(longest for _, longest in limits)
 
 
 class SessionLimits(MiddlewareMixin):
@@ -37,13 +37,13 @@ class SessionLimits(MiddlewareMixin):
 
     def end_if_over(self, request: HttpRequest, idle: float, longest: float) -> None:
         """Sign out if the last request is more than `idle` seconds ago, or the sign-in more than `longest`."""
-        session = request.session
         now = timezone.now()
-        signed_in_at = datetime.fromisoformat(session[SIGNED_IN_KEY][0])
-        last_request_at = datetime.fromisoformat(session.get(LAST_REQUEST_KEY, session[SIGNED_IN_KEY][0]))
-        idle_seconds = (now - last_request_at).total_seconds()
-        if idle_seconds > idle or (now - signed_in_at).total_seconds() > longest:
+        signed_in_at, _browser = request.session[SIGNED_IN_KEY]
+        last_request_at = request.session.get(LAST_REQUEST_KEY, signed_in_at)
+        idle_seconds = (now - datetime.fromisoformat(last_request_at)).total_seconds()
+        signed_in_seconds = (now - datetime.fromisoformat(signed_in_at)).total_seconds()
+        if idle_seconds > idle or signed_in_seconds > longest:
             logout(request)
         # An open page asks by itself who is signed in, so that request does not show a person.
         elif idle_seconds > min(SECONDS_BETWEEN_UPDATES, idle / 4) and request.path != reverse("session"):
-            session[LAST_REQUEST_KEY] = now.isoformat()
+            request.session[LAST_REQUEST_KEY] = now.isoformat()

@@ -18,21 +18,21 @@ def links_page(
 
     `invitations`: (invitation, its key).
     """
-    paths = [(invitation, reverse("join", args=[key])) for invitation, key in invitations]
-    mailed = mail.send_invitations(paths)
+    with_paths = [(invitation, reverse("join", args=[key])) for invitation, key in invitations]
+    mailed = mail.send_invitations(with_paths)
     links = []
-    for invitation, path in paths:
+    for invitation, path in with_paths:
         if invitation not in mailed:
             address = request.build_absolute_uri(path)
-            mailto = mail.mailto_of(invitation, address)  # opens a mail with the link
+            mailto = mail.mailto_of(invitation, address)  # opens a mail with the link in the admin's program
             links.append({"name": invitation.name, "address": address, "mailto": mailto})
-    roles = {invitation.role for invitation, _ in invitations}
+    roles = list({invitation.role for invitation, _ in invitations})
     first, _ = invitations[0]
     context = frame(collection, "people") | {
         "links": links,
         "sent": mailed,
         "until": first.expires_at,
-        "same_role": roles.pop() if len(roles) == 1 else "",
+        "same_role": roles[0] if len(roles) == 1 else "",  # "" where they differ
         "file": "".join(f"{link['name']}\t{link['address']}\r\n" for link in links),
     }
     return render(request, "ratings/invited.html", context)

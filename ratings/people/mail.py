@@ -40,13 +40,13 @@ def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invi
     `invitations`: each with the path of its link. Nobody else sees a mailed link, so whoever uses it owns the
     address.
     """
-    addressed = [(invitation, path) for invitation, path in invitations if is_address(invitation.name)]
-    if not settings.MAIL or not addressed:
+    to_mail = [(invitation, path) for invitation, path in invitations if is_address(invitation.name)]
+    if not settings.MAIL or not to_mail:
         return []
-    sent = []
+    mailed = []
     try:
         with get_connection() as connection:
-            for invitation, path in addressed:
+            for invitation, path in to_mail:
                 context = {
                     "invitation": invitation,
                     "collection": name_in_mail(invitation.collection),
@@ -56,11 +56,11 @@ def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invi
                     text = render_to_string("ratings/mail_invitation.txt", context)
                     subject = str(INVITATION_SUBJECT)
                 if send(invitation.name, subject, text, connection):
-                    sent.append(invitation)
+                    mailed.append(invitation)
     except MAIL_ERRORS as error:
         log.error("Mail cannot be sent: %s", error)
-    Invitation.objects.filter(pk__in=[invitation.pk for invitation in sent]).update(mailed=True)
-    return sent
+    Invitation.objects.filter(pk__in=[invitation.pk for invitation in mailed]).update(mailed=True)
+    return mailed
 
 
 def mailto_of(invitation: Invitation, link: str) -> str:
@@ -92,13 +92,16 @@ def password_link(user: User) -> str:
     return reverse("new_password", args=[name, default_token_generator.make_token(user)])
 
 
-def send(address: str, subject: str, text: str, connection=None, *, off: str = "") -> bool:
-    """Whether the mail server accepted the mail.
+def send(address: str, subject: str, text: str, connection=None, *, unsubscribe_link: str = "") -> bool:
+    """Send a mail, and return whether the mail server accepted it.
 
-    `off`: the link that ends such mails, for the button that programs of mail show (RFC 8058, by one POST).
+    `connection`: an open one to the mail server; None makes one. `unsubscribe_link`: ends such mails by one POST;
+    programs of mail show a button for it (RFC 8058).
     """
-    one_click = {"List-Unsubscribe": f"<{off}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
-    headers = one_click if off else {}
+    headers = {}
+    if unsubscribe_link:
+        headers["List-Unsubscribe"] = f"<{unsubscribe_link}>"
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection, headers=headers)
     try:
         return mail.send() == 1

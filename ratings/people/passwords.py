@@ -72,4 +72,6 @@ def is_listed(path: Path, digest: bytes) -> bool:
             return file.readline()[:HASH_DIGITS].upper() or b"~"  # which is above every hash
 
         size = file.seek(0, io.SEEK_END)
-        return hash_from(bisect_left(range(size), digest, key=hash_from)) == digest
+        # The first byte from which on no hash is below this one.
+        position = bisect_left(range(size), digest, key=hash_from)
+        return hash_from(position) == digest

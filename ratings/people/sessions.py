@@ -123,13 +123,13 @@ def end_by_provider(person: str, session: str) -> int:
     `person` and `session` are digests of their names at the provider, or "". Without `session` all sessions of the
     person end. With it that one ends, and so do those of the person that have no name at the provider.
     """
-    ended = Session.objects.filter(provider_person=person) if person else Session.objects.none()
+    sessions = Session.objects.filter(provider_person=person) if person else Session.objects.none()
     if session:
-        without_name = ended.filter(provider_session="")
-        ended = without_name | Session.objects.filter(provider_session=session)
-    ended_sessions = list(ended.select_for_update().values_list("session_key", "user"))
-    Session.objects.filter(session_key__in=[key for key, _ in ended_sessions]).delete()
-    number_by_user = Counter(user for _, user in ended_sessions if user)
+        without_name = sessions.filter(provider_session="")
+        sessions = without_name | Session.objects.filter(provider_session=session)
+    keys_and_users = list(sessions.select_for_update().values_list("session_key", "user"))
+    Session.objects.filter(session_key__in=[key for key, _ in keys_and_users]).delete()
+    number_by_user = Counter(user for _, user in keys_and_users if user)
     for user in get_user_model().objects.filter(pk__in=number_by_user):
         audited(Act.SESSIONS_ENDED, about=user, number=number_by_user[user.pk], by_provider=True)
-    return len(ended_sessions)
+    return len(keys_and_users)

@@ -22,10 +22,11 @@ ROLES_BY_RANK = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one co
 def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
-    # Each is (slug of a collection, role); a superuser's has no slug.
-    roles = [role for group in groups for role in settings.GROUP_ROLES.get(group, ())]
-    apply_superuser(user, ("", "superuser") in roles)
-    granted = [(slug, role) for slug, role in roles if slug]
+    grants = []  # (slug of a collection, role); a superuser's is ("", "superuser")
+    for group in groups:
+        grants += settings.GROUP_ROLES.get(group, ())
+    apply_superuser(user, ("", "superuser") in grants)
+    granted = [(slug, role) for slug, role in grants if slug]
     if user.is_superuser and any(role == Role.RATER for _, role in granted):
         with translation.override(None):  # the log is in English
             log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
@@ -33,38 +34,42 @@ def apply(user: User, groups: frozenset[str]) -> None:
     apply_memberships(user, granted)
 
 
-def apply_superuser(user: User, wanted: bool) -> None:
-    """Make the account a superuser's, or take back what a group gave. A right given by hand stays."""
-    if wanted == user.is_superuser:
+def apply_superuser(user: User, in_group: bool) -> None:
+    """Make the account a superuser's if it is in a group of superusers, and else take back what a group gave.
+
+    A right that was given by hand stays.
+    """
+    if in_group == user.is_superuser:
         return
-    if wanted:
+    if in_group:
         SuperuserByGroup.objects.get_or_create(user=user)
+        members.give_back_all(user)
     else:
         deleted, _ = SuperuserByGroup.objects.filter(user=user).delete()
-        if not deleted:  # a right given by hand
+        if not deleted:  # the right was given by hand
             return
-    user.is_superuser = wanted
+    user.is_superuser = in_group
     user.save(update_fields=["is_superuser"])
-    if wanted:
-        members.give_back_all(user)
-    note(Act.SUPERUSER if wanted else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
+    note(Act.SUPERUSER if in_group else Act.SUPERUSER_NO_MORE, about=user, by=user, by_group=True)
 
 
 def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
-    """Give the account these roles, and take back those of former groups.
+    """Give the account these roles, and take back those of former groups. Roles given by hand stay.
 
     `granted`: pairs of slug and role. Of several roles in one collection the highest counts.
     """
-    # Sorted by rank, because of several roles for one slug a dict keeps the last.
-    role_of_slug = dict(sorted(granted, key=lambda grant: ROLES_BY_RANK.index(grant[1])))
-    collections = Collection.objects.filter(slug__in=role_of_slug).in_bulk()
+    role_by_slug = {}
+    for slug, role in sorted(granted, key=lambda grant: ROLES_BY_RANK.index(grant[1])):
+        role_by_slug[slug] = role  # a higher role comes later
+    new_collections = Collection.objects.filter(slug__in=role_by_slug).in_bulk()
     for membership in Membership.objects.filter(user=user):
-        collection = collections.pop(membership.collection_id, None)
+        # None: no group of the person has a role in the collection of this membership.
+        collection = new_collections.pop(membership.collection_id, None)
         if not membership.by_group:
             continue
         if collection is None:
             members.remove(membership, by_group=True)
-        elif membership.role != role_of_slug[collection.slug]:
-            members.set_role(membership, role_of_slug[collection.slug], by_group=True)
-    for collection in collections.values():  # those in which the account is no member yet
-        members.add(collection, user, role_of_slug[collection.slug], by_group=True)
+        elif membership.role != role_by_slug[collection.slug]:
+            members.set_role(membership, role_by_slug[collection.slug], by_group=True)
+    for collection in new_collections.values():  # those in which the account is no member yet
+        members.add(collection, user, role_by_slug[collection.slug], by_group=True)

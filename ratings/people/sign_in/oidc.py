@@ -151,7 +151,7 @@ def person_of(request: HttpRequest) -> Person:
 def groups_in(claims: dict) -> frozenset[str]:
     """The names of the groups in the claim of the settings. Dots in its name lead into nested claims."""
     name = settings.OIDC["groups_claim"]
-    groups = claims.get(name)
+    groups = claims.get(name)  # a name with dots may also be that of one claim
     if groups is None:
         groups = claims
         for part in name.split("."):
@@ -202,9 +202,9 @@ def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> d
     if not constant_time_compare(str(claims["nonce"]), nonce):
         raise Refused("the token is of another try: its nonce is wrong")
     client = settings.OIDC["client"]
-    several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    has_several_audiences = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     # `azp` is the client for which a token was made. Only a token for one audience may leave it out.
-    if claims.get("azp", None if several else client) != client:
+    if claims.get("azp", None if has_several_audiences else client) != client:
         raise Refused("the token was made for another client")
     return claims
 
@@ -233,8 +233,9 @@ def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
     if "kid" in header:
         needed["kid"] = header["kid"]
     for published_key in published:
-        # A published key need not say its use and its algorithm.
-        if not needed.items() <= ({"use": "sig", "alg": algorithm} | published_key).items():
+        # A published key need not say its use and its algorithm: then they are taken as those that are needed.
+        facts = {"use": "sig", "alg": algorithm} | published_key
+        if any(facts.get(name) != value for name, value in needed.items()):
             continue
         jwk = jwt.PyJWK.from_dict(published_key, algorithm)
         if key_type == "RSA" and jwk.key.key_size < settings.OIDC_RSA_BITS:
@@ -285,14 +286,15 @@ def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
     if not isinstance(claims["events"].get(LOGOUT_EVENT), dict):
         raise Refused("the token has no event of a sign-out")
     person, session = claims.get("sub") or "", claims.get("sid") or ""
-    if not (person or session) or not (isinstance(person, str) and isinstance(session, str)):
+    are_texts = isinstance(person, str) and isinstance(session, str)
+    if not are_texts or not (person or session):
         raise Refused("the token names neither a person nor a session")
     if claims["iat"] < time.time() - LOGOUT_TOKEN_SECONDS - LEEWAY:
         raise Refused("the token is old")
     if not throttle.first_use("logout token", str(claims["jti"]), seconds=LOGOUT_TOKEN_SECONDS + 2 * LEEWAY):
         raise Refused("the token was used before")
     issuer = claims["iss"]
-    return person and digest(issuer, person), session and digest(issuer, session)
+    return digest(issuer, person) if person else "", digest(issuer, session) if session else ""
 
 
 def check_logout_token(token: str) -> None:
