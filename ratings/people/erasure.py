@@ -143,8 +143,11 @@ def clear_imports(rater: Rater, pseudonym: str) -> None:
 
     for job in rater.collection.jobs.all():
         files = [file | {"name": cleared(file["name"])} for file in job.files]
-        options = {name: cleared(value) if name == "columns" else value for name, value in job.options.items()}
+        options = job.options  # of which only the columns have names that a file gave
+        if "columns" in options:
+            options = options | {"columns": cleared(options["columns"])}
         fields = {"files": files, "options": options, "header": cleared(job.header), "report": cleared(job.report)}
+        # A job without the name is not written, as its worker may write it at this moment.
         if any(getattr(job, name) != value for name, value in fields.items()):
             Job.objects.filter(pk=job.pk).update(**fields)
 

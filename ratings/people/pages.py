@@ -30,7 +30,9 @@ class PagesLimited(MiddlewareMixin):
     def process_view(self, request: HttpRequest, view: Callable, args: tuple, kwargs: dict) -> HttpResponse | None:
         # Views that need no sign-in are not counted; Django marks them by this attribute.
         reads = request.method in ("GET", "HEAD") and getattr(view, "login_required", True)
-        if not (reads and request.user.is_authenticated) or self.count(request.user.pk) <= PAGES_PER_PERSON:
+        if not reads or not request.user.is_authenticated:
+            return None
+        if self.count(request.user.pk) <= PAGES_PER_PERSON:
             return None
         return too_many(request, str(TOO_MANY), MINUTE - int(time.time() % MINUTE))
 

@@ -114,10 +114,14 @@ class WithRecoveryCodes:
     """A form of allauth whose field also takes our recovery codes."""
 
     def clean_code(self) -> str:
-        """The typed code, if it is an unused recovery code or the present one of the app."""
+        """The typed code, if it is an unused recovery code or the present one of the app.
+
+        Sets `authenticator`, which allauth reads. The secret of an app is encrypted anew with the present key.
+        """
         typed = self.cleaned_data["code"]
-        if authenticator := recovery_codes.use(self.user, typed):
-            self.authenticator = authenticator
+        codes = recovery_codes.use(self.user, typed)
+        if codes is not None:
+            self.authenticator = codes
             return typed
         try:
             code = super().clean_code()

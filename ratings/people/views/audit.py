@@ -57,7 +57,7 @@ def audit(request: HttpRequest, superuser: User) -> HttpResponse:
         events = events.filter(pk__lt=int(before))
     rows = list(events[: EVENTS_PER_PAGE + 1])  # one more than the page shows tells whether there are older ones
     shown = rows[:EVENTS_PER_PAGE]
-    filters = {name: request.GET[name] for name in form.fields if request.GET.get(name)}
+    filters = {name: request.GET[name] for name in form.fields if request.GET.get(name)}  # for links
     context = {
         "form": form,
         "events": [(event, ACT_LABELS.get(event.act, event.act)) for event in shown],

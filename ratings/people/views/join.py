@@ -57,17 +57,16 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Accept with the signed-in account, or with a new one."""
-    signed_in = request.user.is_authenticated
-    by_account = request.POST.get("by") == "me"  # sent by the button of a signed-in account
-    if by_account and not signed_in:
-        refused = gettext("You were signed out. Sign in and open the link again, or make an account.")
-        return join_page(request, invitation, refused=refused, status=409)
-    if signed_in and not by_account:  # they signed in on another page, and this one offers a new account
-        return join_page(request, invitation, status=409)
-    if signed_in:
+    """Accept with the signed-in account, or with a new one, as the form says that was sent."""
+    with_own_account = request.POST.get("by") == "me"  # sent by the button of a signed-in account
+    if request.user.is_authenticated:
+        if not with_own_account:  # they signed in on another page since this one offered a new account
+            return join_page(request, invitation, status=409)
         members.accept(invitation, request.user)
         return welcome(request, invitation)
+    if with_own_account:
+        refused = gettext("You were signed out. Sign in and open the link again, or make an account.")
+        return join_page(request, invitation, refused=refused, status=409)
     if not settings.PASSWORDS:
         raise Http404("Nobody signs in by password here.")
     return with_new_account(request, invitation)
@@ -116,14 +115,16 @@ def join_page(
     It shows no button to a superuser who is invited to rate ("shut_out"), and says so to a member ("member").
     """
     user = request.user
-    member = user.is_authenticated and user.memberships.filter(collection=invitation.collection_id).first()
-    shut_out = user.is_superuser and invitation.role == Role.RATER and not member
+    membership = None
+    if user.is_authenticated:
+        membership = user.memberships.filter(collection=invitation.collection_id).first()
+    shut_out = user.is_superuser and invitation.role == Role.RATER and not membership
     if shut_out and not refused:
         refused = str(members.SuperuserCannotRate(user))
     context = {
         "invitation": invitation,
         "shut_out": shut_out,
-        "member": member,
+        "member": membership,
         "new": new or SignUpForm(auto_id="new_%s", initial=proposal(invitation)),
         "provider": settings.OIDC,
         "passwords": settings.PASSWORDS,

@@ -283,11 +283,7 @@ def member_of(collection: Collection, pk: int) -> Membership:
 
 
 def membership_of(rater: Rater) -> Membership | None:
-    if not rater.user_id:
-        return None
-    return (
-        Membership.objects.select_related("user").filter(collection=rater.collection, user=rater.user_id).first()
-    )
+    return rater.collection.memberships.select_related("user").filter(user=rater.user_id).first()
 
 
 def rater_of(collection: Collection, pk: int) -> Rater:

@@ -91,7 +91,8 @@ def not_signed_out(request: HttpRequest, error: Exception) -> HttpResponse:
 
 def not_signed_in(request: HttpRequest, error: Exception) -> HttpResponse:
     """The page that tells why. Only the log has the exact cause."""
-    away, cancelled = isinstance(error, Away), isinstance(error, Cancelled)
+    away = isinstance(error, Away)
+    cancelled = isinstance(error, Cancelled)
     log.warning("Sign-in at the provider failed: %s", cause_of(error) if away else error)
     if not away:
         tries.refused(request, "cancelled at the provider" if cancelled else "the provider's answer does not hold")

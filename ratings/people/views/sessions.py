@@ -23,20 +23,22 @@ SESSIONS_SHOWN = 100
 
 @require_safe
 def sessions_page(request: SignedInRequest) -> HttpResponse:
-    """The list of one's open sessions, this one first, each with its name and whether it is this one."""
+    """The list of one's open sessions, this one first."""
     valid = sessions.open_of(request.user)
     this_key = request.session.session_key
     limits_of_roles = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
-    rows = []  # (session, its public name, whether it is this one); what is changed here is shown and not saved
+    this_one, others = [], []  # (session, its public name, whether it is this one)
     for session in valid[:SESSIONS_SHOWN]:
+        # What is changed here is shown, and not saved.
         session.browser = sessions.in_words(session.browser)
         if limits_of_roles:
             _, longest = limits_of_roles
             session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=longest))
-        rows.append((session, sessions.name_of(session.pk), session.pk == this_key))
-    rows.sort(key=lambda row: not row[2])  # this one first; a stable sort keeps the others in their order
-    others = sum(session.pk != this_key for session in valid)
-    return render(request, "ratings/sessions.html", {"rows": rows, "number": len(valid), "others": others})
+        is_this = session.pk == this_key
+        (this_one if is_this else others).append((session, sessions.name_of(session.pk), is_this))
+    number_of_others = sum(session.pk != this_key for session in valid)
+    context = {"rows": this_one + others, "number": len(valid), "others": number_of_others}
+    return render(request, "ratings/sessions.html", context)
 
 
 def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
