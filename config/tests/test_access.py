@@ -143,7 +143,7 @@ ALIKE = [
         DECISION,
         """
         save_adjudication withdraw_adjudication describe_collection put_away take_out delete_collection
-        restore_collection cancel_copy fetch_pictures save_scale withdraw_invitation
+        restore_collection cancel_copy fetch_pictures save_scale
         revoke_token_of_member set_role end_sessions remove_member save_terms deactivate_rater
         reactivate_rater leave_out count_again erase_rater release make_pool want_more want_fewer
         ask_raters_again take_back_asking save_default_options act_on_many withdraw_many
@@ -282,7 +282,6 @@ class World:
             (self.system, ["delete_system", "make_baseline"]),
             (self.system, ["system", "system_csv", "system_xlsx", "system_json"]),
             (self.pair.document, ["document"]),
-            (self.invitation, ["withdraw_invitation"]),
             (self.analyst, ["member", "set_role", "end_sessions", "remove_member", "new_password_link"]),
             (self.rater, RATER),
             (self.job, JOB),

@@ -61,7 +61,6 @@ NOTED = {
     "save_scale": Act.SCALE,
     "save_default_options": Act.DEFAULT_OPTIONS,
     "invite": Act.INVITED,
-    "withdraw_invitation": Act.INVITATION_WITHDRAWN,
     "set_role": Act.ROLE,
     "end_sessions": Act.SESSIONS_ENDED,
     "new_password_link": Act.SIGN_IN,

@@ -61,7 +61,6 @@ urlpatterns = [
     path(f"{PEOPLE}invite/", people.invite, name="invite"),
     path(f"{PEOPLE}invitations/withdraw/", many.withdraw_many, name="withdraw_many"),
     path(f"{PEOPLE}invitations/again/", many.invite_again, name="invite_again"),
-    path(f"{PEOPLE}invitations/<int:pk>/withdraw/", people.withdraw_invitation, name="withdraw_invitation"),
     path(f"{PEOPLE}tokens/<int:pk>/revoke/", people.revoke_token, name="revoke_token_of_member"),
     path(f"{PEOPLE}members/<int:pk>/", people.member, name="member"),
     path(f"{PEOPLE}members/<int:pk>/role/", people.set_role, name="set_role"),

@@ -1,5 +1,7 @@
 """Acts on several raters or invitations that an admin chose from the list of people. Each asks first."""
 
+from contextlib import suppress
+
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -63,7 +65,8 @@ def withdraw_many(request: SignedInRequest, collection: Collection) -> HttpRespo
         return render(request, "ratings/many.html", frame(collection, "people") | context)
     with transaction.atomic():
         for invitation in invitations:
-            members.withdraw(invitation)
+            with suppress(members.Gone):  # somebody accepted it meanwhile
+                members.withdraw(invitation)
     messages.success(request, f"{counted(len(invitations), 'invitation is', 'invitations are')} withdrawn.")
     return redirect("people", collection.slug)
 

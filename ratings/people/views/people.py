@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from ...models import ApiToken, Collection, Invitation, Membership, Rater, Role, plain_value
+from ...models import ApiToken, Collection, Membership, Rater, Role, plain_value
 from ...web import limits, tables
 from ...web.pages import frame, paged
 from ...web.settings_forms import lock
@@ -41,18 +41,6 @@ def invite(request: SignedInRequest, collection: Collection) -> HttpResponse:
         form.add_error("names", reached)
         return people_list_page(request, collection, form, status=429)
     return links_page(request, collection, invitations)
-
-
-@admin_act
-def withdraw_invitation(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
-    invitation = get_object_or_404(Invitation, pk=pk, collection=collection)
-    name = invitation.name or "Somebody"
-    try:
-        members.withdraw(invitation)
-        messages.success(request, f"{name}: the invitation is withdrawn, and its link no longer works.")
-    except members.Gone:
-        messages.error(request, f"{name}: the invitation was accepted or withdrawn before.")
-    return redirect("people", collection.slug)
 
 
 @admin_act
