@@ -3,18 +3,13 @@
 Roles that were granted by hand are not changed. A superuser gets no role of a rater.
 """
 
-import logging
-
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.utils import translation
 
 from ...models import Collection, Membership, Role, SuperuserByGroup
 from .. import members
 from ..audit import Act, note
-
-log = logging.getLogger(__name__)
 
 ROLES_BY_RANK = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
 
@@ -27,9 +22,7 @@ def apply(user: User, groups: frozenset[str]) -> None:
         grants += settings.GROUP_ROLES.get(group, ())
     apply_superuser(user, ("", "superuser") in grants)
     granted = [(slug, role) for slug, role in grants if slug]
-    if user.is_superuser and any(role == Role.RATER for _, role in granted):
-        with translation.override(None):  # the log is in English
-            log.warning("By a group of the provider: %s", members.SuperuserCannotRate(user))
+    if user.is_superuser:  # who sees all results, and so must not rate
         granted = [(slug, role) for slug, role in granted if role != Role.RATER]
     apply_memberships(user, granted)
 
