@@ -7,14 +7,12 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from ..models import Collection
-from ..words import counted
 from .members import UNUSED
 from .names import folded
 
 MOST_INVITED = 500  # people at once
 LONGEST_NAME = 150  # characters
 SHOWN_CHARACTERS = 40  # of a line, in a refusal
-MOST_PROBLEMS_SHOWN = 20  # lines that a refusal names
 # A NUL, a byte order mark, and a blank without width: a table that removes them.
 INVISIBLE_CHARACTERS = str.maketrans("", "", "\x00\ufeff\u200b")
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
@@ -36,11 +34,7 @@ def invitees(text: str, collection: Collection) -> list[str]:
         raise ValidationError(f"{len(names)} names are too many at once: at most {MOST_INVITED}.")
     problems = list(_problems(lines, _refusals(collection)))
     if problems:
-        shown = problems[:MOST_PROBLEMS_SHOWN]
-        not_shown = len(problems) - len(shown)
-        if not_shown:
-            shown.append(f"{counted(not_shown, 'more line has', 'more lines have')} such a problem.")
-        raise ValidationError(["Nobody was invited.", *shown])
+        raise ValidationError(["Nobody was invited.", *problems])
     return names
 
 
