@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -14,13 +14,7 @@ from .access import TokenRequest
 RECEIPTS_KEPT_FOR = timedelta(days=30)
 
 
-def with_receipt(
-    request: TokenRequest,
-    collection: Collection,
-    key: str | None,
-    act: Callable[[], dict],
-    now: datetime | None = None,
-) -> dict:
+def with_receipt(request: TokenRequest, collection: Collection, key: str | None, act: Callable[[], dict]) -> dict:
     """Act and return the answer; for a key that came with the same request before, return the stored answer alone.
 
     Act and receipt are written in one transaction. A second sender waits for the receipt's row, so only one of two
@@ -29,7 +23,7 @@ def with_receipt(
     """
     if key is None:
         return act()
-    now = now or timezone.now()
+    now = timezone.now()
     digest = hashlib.sha256(f"{request.method} {request.path}\n".encode() + request.body).hexdigest()
     unique = {"user": request.auth.user, "collection": collection, "key": key}
     try:

@@ -47,13 +47,11 @@ class SuperuserCannotRate(Exception):
     """The account is a superuser's: admin of every collection, so its owner sees results."""
 
     def __init__(self, user: User) -> None:
-        super().__init__(
-            gettext(
-                "%(name)s is a superuser, who sees the results of every collection, and raters must not. "
-                "Rate with another account."
-            )
-            % {"name": user.get_username()}
+        message = gettext(
+            "%(name)s is a superuser, who sees the results of every collection, and raters must not. "
+            "Rate with another account."
         )
+        super().__init__(message % {"name": user.get_username()})
 
 
 class LastAdmin(Exception):
@@ -72,13 +70,12 @@ def invite(
     days: int,
     by: User | None,
     language: str = settings.LANGUAGE_CODE,
-    now: datetime | None = None,
 ) -> list[tuple[Invitation, str]]:
     """One invitation for each name, with its key. Only the hash of the key is stored.
 
     Raises limits.Reached for more than INVITATIONS_A_DAY by one account, and then makes none.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     names = list(names)
     if by:
         # The account is locked, so that of two lists sent at once the second counts both.
@@ -111,30 +108,30 @@ def invitation_of(key: str) -> Invitation | None:
     return visible.select_related("collection", "created_by").filter(key_hash=hash_of(key)).first()
 
 
-def is_open(invitation: Invitation, *, now: datetime | None = None) -> bool:
-    return state_of(invitation, now=now) == "open"
+def is_open(invitation: Invitation) -> bool:
+    return state_of(invitation) == "open"
 
 
-def state_of(invitation: Invitation, *, now: datetime | None = None) -> str:
+def state_of(invitation: Invitation) -> str:
     """The state: open, accepted, withdrawn or expired."""
     if invitation.accepted_at:
         return "accepted"
     if invitation.withdrawn_at:
         return "withdrawn"
-    return "open" if (now or timezone.now()) < invitation.expires_at else "expired"
+    return "open" if timezone.now() < invitation.expires_at else "expired"
 
 
 @transaction.atomic
-def withdraw(invitation: Invitation, *, now: datetime | None = None) -> None:
+def withdraw(invitation: Invitation) -> None:
     """Withdraw the invitation. Raises Gone if it is accepted or withdrawn."""
     unused = Invitation.objects.filter(UNUSED, pk=invitation.pk)
-    if not unused.update(withdrawn_at=now or timezone.now()):
+    if not unused.update(withdrawn_at=timezone.now()):
         raise Gone
     note(Act.INVITATION_WITHDRAWN, invitation.collection, about=invitation.name)
 
 
 @transaction.atomic
-def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -> Membership:
+def accept(invitation: Invitation, user: User) -> Membership:
     """Make `user` a member, with the role of the invitation, and return the new membership.
 
     Raises Gone. Raises MemberAlready or SuperuserCannotRate, and then leaves the invitation unused.
@@ -142,7 +139,7 @@ def accept(invitation: Invitation, user: User, *, now: datetime | None = None) -
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
-    if not _accepted(invitation, user, now or timezone.now()):
+    if not _accepted(invitation, user, timezone.now()):
         raise Gone
     try:
         with transaction.atomic():
@@ -174,9 +171,7 @@ def _add_membership(collection: Collection, user: User, role: str, by_group: boo
 
 
 @transaction.atomic
-def sign_up(
-    invitation: Invitation, username: str, password: str, *, name: str = "", now: datetime | None = None
-) -> User:
+def sign_up(invitation: Invitation, username: str, password: str, *, name: str = "") -> User:
     """Make an account that accepts the invitation, and return it. Raises NameTaken and Gone, and then makes none.
 
     `name`: the person's own, whole. Django has two fields for it, but not every name has two parts.
@@ -187,7 +182,7 @@ def sign_up(
             user = get_user_model().objects.create_user(username, address, password, first_name=name)
     except IntegrityError as error:
         raise NameTaken from error
-    accept(invitation, user, now=now)
+    accept(invitation, user)
     return user
 
 

@@ -87,9 +87,9 @@ def in_words(stored: str) -> str:
     return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser
 
 
-def open_of(user: User, *, now: datetime | None = None) -> list[Session]:
+def open_of(user: User) -> list[Session]:
     """The valid sessions of a person, the latest first."""
-    return list(Session.objects.filter(user=user, expire_date__gt=now or timezone.now()))
+    return list(Session.objects.filter(user=user, expire_date__gt=timezone.now()))
 
 
 def name_of(key: str) -> str:

@@ -6,7 +6,7 @@ A token permits at most what its owner's role permits at the moment of each call
 import hashlib
 import secrets
 from collections.abc import Collection as Keys
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import OperationalError, transaction
@@ -26,13 +26,7 @@ USE_RESOLUTION = timedelta(minutes=1)  # of `last_used_at`
 
 @transaction.atomic
 def make(
-    user: User,
-    collection: Collection | None,
-    *,
-    name: str,
-    scopes: Keys[str],
-    days: int,
-    now: datetime | None = None,
+    user: User, collection: Collection | None, *, name: str, scopes: Keys[str], days: int
 ) -> tuple[ApiToken, str]:
     """A new token and its key, of which only the hash is stored. Raises ValueError for scopes beyond the role."""
     if not scopes:
@@ -40,7 +34,7 @@ def make(
     if forbidden := set(scopes) - set(scopes_of(user, collection)):
         where = collection.slug if collection else "all collections"
         raise ValueError(f"{user.get_username()} may not {' or '.join(sorted(forbidden))} in {where}")
-    now = now or timezone.now()
+    now = timezone.now()
     key = PREFIX + secrets.token_urlsafe(KEY_BYTES)
     token = ApiToken.objects.create(
         user=user,
@@ -77,19 +71,19 @@ def scopes_of(user: User, collection: Collection | None) -> tuple[str, ...]:
         return ()
 
 
-def valid_token(key: str, *, now: datetime | None = None) -> ApiToken | None:
+def valid_token(key: str) -> ApiToken | None:
     """The valid token of this key, with its owner and collection, or None. One query.
 
     A token for a deleted collection is not valid.
     """
-    valid = Q(revoked_at=None, expires_at__gt=now or timezone.now(), user__is_active=True)
+    valid = Q(revoked_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     tokens = ApiToken.objects.filter(valid, NOT_DELETED, key_hash=hash_of(key))
     return tokens.select_related("user", "collection").first()
 
 
-def record_use(token: ApiToken, *, now: datetime | None = None) -> None:
+def record_use(token: ApiToken) -> None:
     """Store the time of use, at most once a minute."""
-    now = now or timezone.now()
+    now = timezone.now()
     if token.last_used_at and token.last_used_at > now - USE_RESOLUTION:
         return
     try:
@@ -101,22 +95,21 @@ def record_use(token: ApiToken, *, now: datetime | None = None) -> None:
 
 
 @transaction.atomic
-def revoke(token: ApiToken, *, now: datetime | None = None) -> None:
-    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now or timezone.now()):
+def revoke(token: ApiToken) -> None:
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         note(Act.TOKEN_REVOKED, token.collection, about=token.user)
 
 
 @transaction.atomic
-def revoke_all(user: User, *, now: datetime | None = None) -> None:
-    valid = ApiToken.objects.filter(user=user, revoked_at=None)
-    if number := valid.update(revoked_at=now or timezone.now()):
+def revoke_all(user: User) -> None:
+    if number := ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now()):
         note(Act.TOKEN_REVOKED, about=user, number=number)
 
 
-def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple[ApiToken, str]]:
+def in_use(collection: Collection) -> list[tuple[ApiToken, str]]:
     """The valid tokens for a collection, by owner, each with "works" or "idle" (see `state_of`). Two queries."""
     roles = dict(collection.memberships.values_list("user", "role"))
-    valid = ApiToken.objects.filter(collection=collection, revoked_at=None, expires_at__gt=now or timezone.now())
+    valid = ApiToken.objects.filter(collection=collection, revoked_at=None, expires_at__gt=timezone.now())
     states = []
     for token in valid.select_related("user").order_by("user__username", "name"):
         role = Role.ADMIN if token.user.is_superuser else roles.get(token.user_id)
@@ -125,10 +118,10 @@ def in_use(collection: Collection, *, now: datetime | None = None) -> list[tuple
     return states
 
 
-def state_of(token: ApiToken, *, now: datetime | None = None) -> str:
+def state_of(token: ApiToken) -> str:
     """The state: works, idle (the role of its owner permits none of its scopes), revoked or expired."""
     if token.revoked_at:
         return "revoked"
-    if token.expires_at <= (now or timezone.now()):
+    if token.expires_at <= timezone.now():
         return "expired"
     return "works" if set(token.scopes) & set(scopes_of(token.user, token.collection)) else "idle"

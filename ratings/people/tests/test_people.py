@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -12,7 +13,7 @@ from django.db import transaction
 from ratings.desk import queue
 from ratings.models import Collection, Invitation, Membership, Rater, Role
 from ratings.people import members
-from ratings.tests.cast import NOW, grade, make_collection, make_member, make_pair, make_rater, make_user
+from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater, make_user
 from ratings.tests.races import race
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,7 @@ def collection() -> Collection:
 
 
 def invited(collection: Collection, name: str = "anna", role: str = Role.RATER) -> tuple[Invitation, str]:
-    return members.invite(collection, [name], role=role, days=7, by=None, now=NOW)[0]
+    return members.invite(collection, [name], role=role, days=7, by=None)[0]
 
 
 def invited_now(collection: Collection) -> Invitation:
@@ -48,33 +49,36 @@ def test_a_key_is_32_random_bytes_and_only_its_hash_is_kept(collection):
 @pytest.mark.parametrize("role", Role.values)
 def test_who_accepts_is_a_member_with_the_role_and_a_rater_can_rate(collection, role):
     anna = make_user("anna")
-    members.accept(invited(collection, role=role)[0], anna, now=NOW)
+    members.accept(invited(collection, role=role)[0], anna)
     assert collection.role_of(anna) == role
     assert collection.raters.filter(user=anna).exists() == (role == Role.RATER)
 
 
 def test_a_link_works_once(collection):
     invitation, _ = invited(collection)
-    members.accept(invitation, make_user("anna"), now=NOW)
+    members.accept(invitation, make_user("anna"))
     with pytest.raises(members.Gone):
-        members.accept(invitation, make_user("boris"), now=NOW)
+        members.accept(invitation, make_user("boris"))
     assert collection.memberships.count() == 1
 
 
-def test_a_link_ends_at_its_time_to_the_second(collection):
+def test_a_link_ends_at_its_time_to_the_second(collection, monkeypatch):
     invitation, _ = invited(collection)
+    monkeypatch.setattr(members, "timezone", SimpleNamespace(now=lambda: invitation.expires_at))
     with pytest.raises(members.Gone):
-        members.accept(invitation, make_user("anna"), now=NOW + timedelta(days=7))
-    members.accept(invitation, make_user("boris"), now=NOW + timedelta(days=7, seconds=-1))
+        members.accept(invitation, make_user("anna"))
+    just_before = invitation.expires_at - timedelta(seconds=1)
+    monkeypatch.setattr(members, "timezone", SimpleNamespace(now=lambda: just_before))
+    members.accept(invitation, make_user("boris"))
 
 
 def test_a_withdrawn_link_lets_nobody_in_and_an_accepted_one_cannot_be_withdrawn(collection):
     invitation, _ = invited(collection)
-    members.withdraw(invitation, now=NOW)
+    members.withdraw(invitation)
     with pytest.raises(members.Gone):
-        members.accept(invitation, make_user("anna"), now=NOW)
+        members.accept(invitation, make_user("anna"))
     accepted, _ = invited(collection)
-    members.accept(accepted, make_user("boris"), now=NOW)
+    members.accept(accepted, make_user("boris"))
     with pytest.raises(members.Gone):
         members.withdraw(accepted)
 
@@ -83,10 +87,10 @@ def test_an_invitation_changes_no_role_and_is_left_for_whom_it_was_meant(collect
     dora = make_member(collection, "dora", Role.ADMIN)
     invitation, _ = invited(collection)
     with pytest.raises(members.MemberAlready):
-        members.accept(invitation, dora, now=NOW)
+        members.accept(invitation, dora)
     assert collection.role_of(dora) == Role.ADMIN
     invitation.refresh_from_db()
-    assert members.is_open(invitation, now=NOW)
+    assert members.is_open(invitation)
 
 
 def test_nobody_makes_a_superuser_a_rater(collection):
@@ -95,7 +99,7 @@ def test_nobody_makes_a_superuser_a_rater(collection):
     invitation, _ = invited(collection)
     analyst = Membership(collection=collection, user=root, role=Role.ANALYST)
     acts = [
-        lambda: members.accept(invitation, root, now=NOW),
+        lambda: members.accept(invitation, root),
         lambda: members.give_role(collection, root, Role.RATER),
         lambda: members.give_role(collection, root, Role.RATER),
         lambda: analyst.save() or members.set_role(analyst, Role.RATER),
@@ -104,14 +108,14 @@ def test_nobody_makes_a_superuser_a_rater(collection):
     for act in acts:
         with pytest.raises((members.SuperuserCannotRate, CommandError), match="Rate with another account"):
             act()
-    assert not collection.raters.exists() and members.is_open(invitation, now=NOW)
+    assert not collection.raters.exists() and members.is_open(invitation)
 
 
 def test_an_account_is_made_only_if_the_link_still_works(collection):
     invitation, _ = invited(collection)
     members.withdraw(invitation)
     with pytest.raises(members.Gone):
-        members.sign_up(invitation, "anna", "a pass phrase", now=NOW)
+        members.sign_up(invitation, "anna", "a pass phrase")
     assert not collection.memberships.exists()
     assert not get_user_model().objects.exists()
 
@@ -119,7 +123,7 @@ def test_an_account_is_made_only_if_the_link_still_works(collection):
 def test_a_name_that_somebody_took_meanwhile_is_told(collection):
     make_user("anna")
     with pytest.raises(members.NameTaken):
-        members.sign_up(invited(collection)[0], "anna", "a pass phrase", now=NOW)
+        members.sign_up(invited(collection)[0], "anna", "a pass phrase")
 
 
 def test_who_left_as_a_rater_and_comes_back_finds_what_they_rated(collection):
@@ -127,7 +131,7 @@ def test_who_left_as_a_rater_and_comes_back_finds_what_they_rated(collection):
     queue.save(anna, first_task(anna), queue.Submission(grade=grade(collection, "2")))
     members.deactivate(anna)
     members.remove(collection.memberships.get())
-    members.accept(invited(collection)[0], anna.user, now=NOW)
+    members.accept(invited(collection)[0], anna.user)
     anna.refresh_from_db()
     assert collection.raters.get(user=anna.user) == anna
     assert anna.active

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
@@ -181,14 +182,16 @@ def test_no_error_repeats_the_key_that_was_sent(collection, caplog):
 
 
 @pytest.mark.both_databases
-def test_last_use_is_written_once_a_minute(collection):
+def test_last_use_is_written_once_a_minute(collection, monkeypatch):
     token, _ = tokens.make(
         make_member(collection, "ana", Role.ANALYST), collection, name="x", scopes=["read"], days=1
     )
     now = timezone.now()
     for seconds, written in ((0, 0), (59, 0), (61, 61)):
         token.refresh_from_db()
-        tokens.record_use(token, now=now + timedelta(seconds=seconds))
+        moment = now + timedelta(seconds=seconds)
+        monkeypatch.setattr(tokens, "timezone", SimpleNamespace(now=lambda moment=moment: moment))
+        tokens.record_use(token)
         token.refresh_from_db()
         assert token.last_used_at == now + timedelta(seconds=written)
 

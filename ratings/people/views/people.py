@@ -189,10 +189,9 @@ def people_list_page(
     everybody = members.everybody(collection)
     list_form = ListForm(request.GET, people=everybody)
     paging = paged(request, list_form.listed(everybody), PEOPLE_PER_PAGE)
-    now = timezone.now()
     invitations = collection.invitations.select_related("created_by", "accepted_by")
     invited = paged(request, invitations, PEOPLE_PER_PAGE, by="invitations")
-    states = [(invitation, members.state_of(invitation, now=now)) for invitation in invited["page"]]
+    states = [(invitation, members.state_of(invitation)) for invitation in invited["page"]]
     member_roles = [person.role for person in everybody if person.membership]
     context = frame(collection, "people") | {
         **paging,
@@ -207,8 +206,8 @@ def people_list_page(
         "counts": {role: member_roles.count(role) for role in Role.values},
         "invitations": states,
         "invited": invited,
-        "open": collection.invitations.filter(members.UNUSED, expires_at__gt=now).count(),
-        "tokens": tokens.in_use(collection, now=now),
+        "open": collection.invitations.filter(members.UNUSED, expires_at__gt=timezone.now()).count(),
+        "tokens": tokens.in_use(collection),
         "form": form,
     }
     return render(request, "ratings/people.html", context, status=status)

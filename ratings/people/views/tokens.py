@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from .. import tokens
@@ -37,7 +36,6 @@ def revoke_token(request: SignedInRequest, pk: int) -> HttpResponse:
 
 
 def tokens_list(request: SignedInRequest, form: TokenForm, *, status: int = 200) -> HttpResponse:
-    now = timezone.now()
     of_person = tokens.tokens_of(request.user)[:TOKENS_SHOWN]
-    context = {"tokens": [(token, tokens.state_of(token, now=now)) for token in of_person], "form": form}
+    context = {"tokens": [(token, tokens.state_of(token)) for token in of_person], "form": form}
     return render(request, "ratings/tokens.html", context, status=status)
