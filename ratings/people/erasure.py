@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,7 +14,6 @@ from ..models import (
     Collection,
     Invitation,
     Job,
-    Membership,
     Rater,
     Rating,
     RatingEvent,
@@ -34,11 +32,11 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     members.LastAdmin for the only admin.
     """
     collection, user = rater.collection, rater.user
-    membership = Membership.objects.filter(collection=collection, user=user).first() if user else None
+    membership = collection.memberships.filter(user=user).first()  # None for an imported rater and a former member
     if membership:
         members.remove(membership)
     members.stop(rater)  # locks the rater, so that no act of theirs comes in between
-    pseudonym = unused_pseudonym(collection)
+    pseudonym = f"rater {secrets.token_hex(4)}"  # one of 2**32, so no other rater has it
     clear_invitations(collection, rater)
     # Noted before the audit is cleared, for people may erase themselves.
     note(Act.ERASED, collection, about=pseudonym, comments=comments)
@@ -51,14 +49,6 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     if user:
         remove_account(collection, user, pseudonym)
     return pseudonym
-
-
-def unused_pseudonym(collection: Collection) -> str:
-    """A random name that no rater of the collection has."""
-    while True:
-        name = f"rater {secrets.token_hex(2)}"
-        if not collection.raters.filter(name=name).exists():
-            return name
 
 
 def remove_account(collection: Collection, user: User, pseudonym: str) -> None:
@@ -104,14 +94,13 @@ def _delete_account(user: User, pseudonym: str) -> None:
 
 def is_needed(user: User) -> bool:
     """Whether a collection refers to the account, or it is a superuser's."""
-    of_user = (model.objects.filter(user=user) for model in (Membership, Rater))
-    by_user = (model.objects.filter(actor=user) for model in (RatingEvent, Adjudication))
-    return user.is_superuser or any(rows.exists() for rows in chain(of_user, by_user))
+    acts = [model.objects.filter(actor=user) for model in (RatingEvent, Adjudication)]
+    return user.is_superuser or any(rows.exists() for rows in (user.memberships, user.raters, *acts))
 
 
 def clear_invitations(collection: Collection, rater: Rater) -> None:
     """Remove the names of invitations that the person accepted, and of open ones with their name."""
-    theirs_or_unused = (Q(accepted_by=None) | Q(accepted_by=rater.user)) if rater.user else Q(accepted_by=None)
+    theirs_or_unused = Q(accepted_by=None) | Q(accepted_by=rater.user)
     names = names_pattern(rater)
     for invitation in collection.invitations.filter(theirs_or_unused).exclude(name=""):
         if invitation.accepted_by_id or names.search(invitation.name):

@@ -18,7 +18,6 @@ SERVER_WORDS = {
     "idealist", "relevance", "rating", "ratings", "rater", "analyst", "admin", "superuser", "judgment", "ndcg",
 }  # fmt: skip
 FEW_LETTERS = 4  # fewer letters are too few for a password, and for a word of a host name
-HASH_DIGITS = 40  # of a SHA-1 hash in hexadecimal
 
 
 class NotOurWords:
@@ -69,7 +68,7 @@ def is_listed(path: Path, digest: bytes) -> bool:
             file.seek(max(position - 1, 0))
             if position:
                 file.readline()  # to the end of the line that begins before this byte
-            return file.readline()[:HASH_DIGITS].upper() or b"~"  # which is above every hash
+            return file.readline()[: len(digest)].upper() or b"~"  # which is above every hash
 
         size = file.seek(0, io.SEEK_END)
         # The first byte from which on no hash is below this one.

@@ -117,8 +117,8 @@ def end_all(user: User, *, but: str | None = None) -> int:
 
 
 @transaction.atomic
-def end_by_provider(person: str, session: str) -> int:
-    """End the sessions that somebody ended at the provider, and return how many there were.
+def end_by_provider(person: str, session: str) -> None:
+    """End the sessions that somebody ended at the provider.
 
     `person` and `session` are digests of their names at the provider, or "". Without `session` all sessions of the
     person end. With it that one ends, and so do those of the person that have no name at the provider.
@@ -132,4 +132,3 @@ def end_by_provider(person: str, session: str) -> int:
     number_by_user = Counter(user for _, user in keys_and_users if user)
     for user in get_user_model().objects.filter(pk__in=number_by_user):
         audited(Act.SESSIONS_ENDED, about=user, number=number_by_user[user.pk], by_provider=True)
-    return len(keys_and_users)

@@ -10,9 +10,6 @@ API_ADDRESS = "/api/"
 MEDIA_TYPE = "application/problem+json"
 ERRORS_LISTED = 100  # in a document; `detail` says how many there are
 
-# Headers of an answer in HTML that its problem document keeps, although they begin with Content-.
-KEPT_HEADERS = ("Content-Security-Policy",)
-
 # Errors that Django answers by itself, in words for authors of programs.
 DETAIL_BY_STATUS = {
     400: "The request cannot be read.",
@@ -85,6 +82,7 @@ class ProblemDocuments:
             return response
         problem = Problem(response.status_code).response()
         for name, value in response.headers.items():
-            if not name.startswith("Content-") or name in KEPT_HEADERS:
+            # Others that begin with Content- tell of the page in HTML.
+            if not name.startswith("Content-") or name == "Content-Security-Policy":
                 problem.headers.setdefault(name, value)
         return problem

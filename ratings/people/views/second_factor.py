@@ -14,7 +14,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -58,10 +58,8 @@ class Reauthenticated:
 class WithCodes:
     """A view that sets up a factor. After the first one the answer is a page of recovery codes."""
 
-    success_url = reverse_lazy("mfa_index")
-
     def get_success_url(self) -> str:
-        return str(self.success_url)
+        return reverse("mfa_index")
 
     def form_valid(self, form) -> HttpResponse:
         with transaction.atomic():  # the row that allauth makes is never stored with its seed
@@ -98,13 +96,8 @@ class Ask(Counted, base.AuthenticateView):
 
     def get_context_data(self, **kwargs) -> dict:
         kinds = second_factor.kinds_of(self.person())
-        return super().get_context_data(**kwargs) | {
-            "has_app": "totp" in kinds,
-            "has_passkey": "webauthn" in kinds,
-        }
-
-    def form_invalid(self, form) -> HttpResponse:
-        return self.render_to_response(self.get_context_data())
+        context = super().get_context_data(**kwargs)
+        return context | {"has_app": "totp" in kinds, "has_passkey": "webauthn" in kinds}
 
 
 class Again:
