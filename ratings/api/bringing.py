@@ -134,14 +134,14 @@ class Imported(Schema):
 
 
 @router.post("/collections/{slug:slug}/queries", response=Imported, tags=["import"], summary="Bring queries")
-def import_queries(request: TokenRequest, slug: str, sent: QueriesIn, idempotency_key: IdempotencyKey = None):
+def import_queries(request: TokenRequest, slug: str, body: QueriesIn, idempotency_key: IdempotencyKey = None):
     """Adds queries and corrects those that are there."""
-    rows = ((f"/queries/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.queries))
-    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_queries)
+    rows = ((f"/queries/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(body.queries))
+    return import_batch(request, slug, idempotency_key, body, rows, intake.import_queries)
 
 
 @router.post("/collections/{slug:slug}/documents", response=Imported, tags=["import"], summary="Bring documents")
-def import_documents(request: TokenRequest, slug: str, sent: DocumentsIn, idempotency_key: IdempotencyKey = None):
+def import_documents(request: TokenRequest, slug: str, body: DocumentsIn, idempotency_key: IdempotencyKey = None):
     """Adds documents. Of those that are there, what is sent replaces what is stored.
 
     Texts that are left out, and fields that are empty, stay as they are.
@@ -149,42 +149,42 @@ def import_documents(request: TokenRequest, slug: str, sent: DocumentsIn, idempo
     texts = {"title", "body", "url"}
     rows = (
         (f"/documents/{n}", {**row.fields, "id": row.key, **row.model_dump(include=texts, exclude_unset=True)})
-        for n, row in enumerate(sent.documents)
+        for n, row in enumerate(body.documents)
     )
-    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_documents)
+    return import_batch(request, slug, idempotency_key, body, rows, intake.import_documents)
 
 
 @router.post(
     "/collections/{slug:slug}/rankings", response=Imported, tags=["import"], summary="Bring rankings of a system"
 )
-def import_rankings(request: TokenRequest, slug: str, sent: RankingsIn, idempotency_key: IdempotencyKey = None):
+def import_rankings(request: TokenRequest, slug: str, body: RankingsIn, idempotency_key: IdempotencyKey = None):
     """A ranking is written once: the same again is unchanged, another one for its system and query is refused.
 
     Documents that are not known are made with their key alone. Rankings for queries outside the collection are
     skipped and counted in the facts; if there is no other, they are refused.
     """
-    total = sum(len(ranking.documents) for ranking in sent.rankings)
+    total = sum(len(ranking.documents) for ranking in body.rankings)
     if total > RESULTS_PER_BATCH:
         detail = f"These are {total:,} results; send at most {RESULTS_PER_BATCH:,} at a time."
         raise Problem(413, detail, kind="too-many-results")
-    choices = {"order": sent.order, "keep_first": sent.keep_first, "queries_by": "key", "system_from": "tag"}
-    return import_batch(request, slug, idempotency_key, sent, result_rows(sent), intake.import_run, **choices)
+    choices = {"order": body.order, "keep_first": body.keep_first, "queries_by": "key", "system_from": "tag"}
+    return import_batch(request, slug, idempotency_key, body, result_rows(body), intake.import_run, **choices)
 
 
 @router.post(
     "/collections/{slug:slug}/ratings", response=Imported, tags=["import"], summary="Bring ratings made elsewhere"
 )
-def import_ratings(request: TokenRequest, slug: str, sent: RatingsIn, idempotency_key: IdempotencyKey = None):
+def import_ratings(request: TokenRequest, slug: str, body: RatingsIn, idempotency_key: IdempotencyKey = None):
     """Adds ratings and changes those that are there, by rater, query and document."""
-    rows = ((f"/ratings/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(sent.ratings))
-    return import_batch(request, slug, idempotency_key, sent, rows, intake.import_ratings, queries_by="key")
+    rows = ((f"/ratings/{place}", row.model_dump(exclude_none=True)) for place, row in enumerate(body.ratings))
+    return import_batch(request, slug, idempotency_key, body, rows, intake.import_ratings, queries_by="key")
 
 
-def result_rows(sent: RankingsIn) -> Iterable[tuple[str, dict]]:
+def result_rows(body: RankingsIn) -> Iterable[tuple[str, dict]]:
     """Yields a row for each document of each ranking, behind its JSON pointer."""
-    for place, ranking in enumerate(sent.rankings):
+    for place, ranking in enumerate(body.rankings):
         for index, document in enumerate(ranking.documents):
-            row = {"query": ranking.query, "document": document, "rank": index + 1, "system": sent.system}
+            row = {"query": ranking.query, "document": document, "rank": index + 1, "system": body.system}
             if ranking.scores is not None:
                 row["score"] = ranking.scores[index]
             yield f"/rankings/{place}/documents/{index}", row

@@ -73,16 +73,16 @@ def list_engines(request: TokenRequest, slug: str):
 @router.post(
     "/collections/{slug:slug}/fetches", response=FetchOut, tags=["import"], summary="Fetch a system from an engine"
 )
-def start_fetch(request: TokenRequest, slug: str, sent: FetchIn, idempotency_key: IdempotencyKey = None):
+def start_fetch(request: TokenRequest, slug: str, body: FetchIn, idempotency_key: IdempotencyKey = None):
     """A worker asks the engine for all queries without a ranking of the system. Look again until it is over."""
     collection = collection_in(request, slug, Scope.IMPORT)
 
     def started() -> dict:
-        engine = Engine.objects.filter(collection=collection, name=sent.engine).first()
+        engine = Engine.objects.filter(collection=collection, name=body.engine).first()
         if engine is None:
-            raise Problem(422, f"No engine {sent.engine!r} is connected.", kind="refused")
+            raise Problem(422, f"No engine {body.engine!r} is connected.", kind="refused")
         try:
-            options = turns.options(engine, **sent.model_dump(exclude={"engine"}))
+            options = turns.options(engine, **body.model_dump(exclude={"engine"}))
         except ValueError as error:
             raise Problem(422, f"{as_sentence(error)} Nothing was started.", kind="refused") from error
         return fetch_json(jobs.fetch_system(engine, options, request.auth.user))

@@ -143,10 +143,10 @@ class OwnOut(Schema):
 
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")
-def get_tasks(request: TokenRequest, slug: str, sent: TasksIn):
+def get_tasks(request: TokenRequest, slug: str, body: TasksIn):
     """Leases pairs to you for some hours, as the desk does."""
     rater = rater_in(request, slug)
-    claimed = queue.claim(rater, sent.count)
+    claimed = queue.claim(rater, body.count)
     words = [] if claimed else [sentence for sentence in outlook_words(queue.outlook(rater)) if sentence]
     showing = Showing.of(rater, claimed)
     return {"tasks": [task_json(task, showing, parts_json) for task in claimed], "words": words}
@@ -162,23 +162,23 @@ def get_picture(request: TokenRequest, slug: str, token: UUID, size: Literal["sm
 @router.post(
     "/collections/{slug:slug}/my-ratings", response=SavedBatch, tags=["rating"], summary="Rate what you were given"
 )
-def save_my_ratings(request: TokenRequest, slug: str, sent: OwnBatch):
+def save_my_ratings(request: TokenRequest, slug: str, body: OwnBatch):
     """Checks all ratings before the first is saved. Then each is saved by itself. A rating that was changed
     elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
     """
     rater = rater_in(request, slug)
-    tasks = [queue.task(rater, row.token) for row in sent.ratings]
-    places_with_used_key = used_keys(rater, sent.ratings, tasks)
+    tasks = [queue.task(rater, row.token) for row in body.ratings]
+    places_with_used_key = used_keys(rater, body.ratings, tasks)
     submissions: list[queue.Submission | None] = []
     errors: list[dict] = []
-    for place, row in enumerate(sent.ratings):
+    for place, row in enumerate(body.ratings):
         key_is_used = place in places_with_used_key
         submission, problems = checked_rating(rater, place, row, tasks[place], key_is_used)
         submissions.append(submission)
         errors += problems
     if errors:
         raise Problem(422, "Nothing was saved: there is something to correct.", kind="refused", errors=errors)
-    checked = zip(sent.ratings, tasks, submissions, strict=True)
+    checked = zip(body.ratings, tasks, submissions, strict=True)
     return {"results": [saved_rating(rater, row, task, submission) for row, task, submission in checked]}
 
 

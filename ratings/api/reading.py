@@ -234,16 +234,16 @@ def list_collections(request: TokenRequest, asked: Q[OfPage]):
 
 
 @router.post("/collections", response={201: OneCollection}, tags=["record"], summary="Make a collection")
-def make_collection(request: TokenRequest, sent: CollectionIn):
+def make_collection(request: TokenRequest, body: CollectionIn):
     """Needs the scope `manage`, which only a superuser's token for all collections can have."""
     require_scope(request, Scope.MANAGE)
     if request.auth.collection_id or not request.auth.user.is_superuser:
         raise Problem(403, "Only a superuser's token for all collections makes new ones.", kind="role")
-    scale = sorted(Step(Decimal(grade.value), grade.label, grade.meaning) for grade in sent.grades)
+    scale = sorted(Step(Decimal(grade.value), grade.label, grade.meaning) for grade in body.grades)
     try:
-        collection = making.make(sent.slug, sent.name or sent.slug, scale)
+        collection = making.make(body.slug, body.name or body.slug, scale)
     except ValidationError as error:
-        detail = f"There is a collection {sent.slug} already. Choose another slug."
+        detail = f"There is a collection {body.slug} already. Choose another slug."
         raise Problem(409, detail, kind="exists", errors=[{"pointer": "/slug", "detail": detail}]) from error
     return whole_collection(collection, Role.ADMIN)
 

@@ -1,7 +1,6 @@
 """The account of a person whom the provider knows: find it, tie an existing one to the person, or create one."""
 
 import re
-from itertools import count
 
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
@@ -41,7 +40,8 @@ def tie_account(person: Person) -> User:
     user = with_address(person)
     if user:
         end_former_ways(user)
-    user = user or new_account(person)
+    else:  # a new one, without a password
+        user = get_user_model().objects.create_user(unused_name(person.name), email=person.address)
     claims = {"iss": person.issuer, "sub": person.subject}
     SocialAccount.objects.create(user=user, provider=oidc.PROVIDER_ID, uid=person.uid, extra_data=claims)
     return user
@@ -77,14 +77,13 @@ def lowered(address: str) -> bytes:
     return address.encode().lower()
 
 
-def new_account(person: Person) -> User:
-    """A new account without a password."""
-    return get_user_model().objects.create_user(unused_name(person.name), email=person.address)
-
-
 def unused_name(suggested: str) -> str:
     """The name that the provider suggests, with a number if it is taken."""
     wanted = re.sub(r"[^\w.@+-]", "", names.stored(suggested))[:LONGEST_NAME] or "person"
-    tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    name = wanted
+    number = 1
     # Visitors sign in to the sample's accounts without a password, so their names are not given out.
-    return next(name for name in tried if name not in visits.SAMPLE_USERNAMES and not names.is_taken(name))
+    while name in visits.SAMPLE_USERNAMES or names.is_taken(name):
+        number += 1
+        name = f"{wanted}-{number}"
+    return name

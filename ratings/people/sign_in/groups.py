@@ -11,8 +11,6 @@ from ...models import Collection, Membership, Role, SuperuserByGroup
 from .. import members
 from ..audit import Act, note
 
-ROLES_BY_RANK = [Role.RATER, Role.ANALYST, Role.ADMIN]  # of two roles in one collection the later one counts
-
 
 def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
@@ -52,8 +50,8 @@ def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
     `granted`: pairs of slug and role. Of several roles in one collection the highest counts.
     """
     role_by_slug = {}
-    for slug, role in sorted(granted, key=lambda grant: ROLES_BY_RANK.index(grant[1])):
-        role_by_slug[slug] = role  # a higher role comes later
+    for slug, role in sorted(granted, key=lambda grant: Role.values.index(grant[1])):
+        role_by_slug[slug] = role  # the roles are listed by rank, so a higher one comes later
     new_collections = Collection.objects.filter(slug__in=role_by_slug).in_bulk()
     for membership in Membership.objects.filter(user=user):
         # None: no group of the person has a role in the collection of this membership.

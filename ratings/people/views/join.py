@@ -121,21 +121,18 @@ def join_page(
     shut_out = user.is_superuser and invitation.role == Role.RATER and not membership
     if shut_out and not refused:
         refused = str(members.SuperuserCannotRate(user))
+    # What the form proposes, by what the admin wrote.
+    proposal = {"name": names.of_invited(invitation.name), "username": names.proposed(invitation.name)}
     context = {
         "invitation": invitation,
         "shut_out": shut_out,
         "member": membership,
-        "new": new or SignUpForm(auto_id="new_%s", initial=proposal(invitation)),
+        "new": new or SignUpForm(auto_id="new_%s", initial=proposal),
         "provider": settings.OIDC,
         "passwords": settings.PASSWORDS,
         "refused": refused,
     }
     return render(request, "ratings/join.html", context, status=status)
-
-
-def proposal(invitation: Invitation) -> dict[str, str]:
-    """The names that the form proposes, by what the admin wrote."""
-    return {"name": names.of_invited(invitation.name), "username": names.proposed(invitation.name)}
 
 
 def gone_page(request: HttpRequest) -> HttpResponse:
