@@ -171,12 +171,19 @@ class SampleOut(Schema):
 
 class SampledOut(Schema):
     place: int = Field(description="In the log: by stratum, the most frequent query first.")
-    query: str | None = Field(None, description="Its key; null where it is not in the collection.")
+    query: str | None = Field(
+        None, alias="query.key", description="Its key; null where it is not in the collection."
+    )
     text: str = Field(description="Empty for a query that waits for an admin, and for a personal one.")
     count: int = Field(description="Searches for it in the log.")
     chance: float = Field(description="With which the sample has it; 1 for a query drawn for certain.")
     stratum: str
     left_out: str = Field(description="Empty, held, personal, no_search or other.")
+
+    @staticmethod
+    def resolve_text(row: SampledQuery) -> str:
+        """The text; "" while it waits for an admin, since it may be personal."""
+        return "" if row.left_out == SampledQuery.LeftOut.HELD else row.text
 
 
 class UnjudgedOut(Schema):
@@ -306,7 +313,7 @@ def list_sampled_queries(request: TokenRequest, slug: str, asked: Q[OfSampled]):
     samples = collection_in(request, slug, Scope.READ).samples
     sample = get_object_or_404(samples, number=asked.sample) if asked.sample else samples.last()
     rows = sample.drawn.select_related("query") if sample else SampledQuery.objects.none()
-    return page(rows, asked, sampled_json)
+    return page(rows, asked)
 
 
 @listing("unjudged", UnjudgedOut, "What nobody has judged yet")
@@ -345,14 +352,6 @@ def rating_json(rating: Rating, *, named: bool) -> dict:
         "comment": rating.comment,
         "changed_at": rating.changed_at,
     }
-
-
-def sampled_json(row: SampledQuery) -> dict:
-    """The query of a sample. The text of one that waits for an admin is not sent: it may be personal."""
-    names = ("place", "count", "chance", "stratum", "left_out")
-    held = row.left_out == SampledQuery.LeftOut.HELD
-    texts = {"query": row.query.key if row.query else None, "text": "" if held else row.text}
-    return {name: getattr(row, name) for name in names} | texts
 
 
 def hole_json(query: Query, hole: pooling.Hole) -> dict:

@@ -103,9 +103,6 @@ class TokenForm(forms.Form):
         offered = set().union(*self.allowed_scopes.values())  # those that the user has in any collection
         self.fields["scopes"].choices = [(scope, label) for scope, label in Scope.choices if scope in offered]
 
-    def clean_name(self) -> str:
-        return self.cleaned_data["name"].replace("\x00", "").strip()
-
     def clean(self) -> dict:
         super().clean()
         cleaned = self.cleaned_data

@@ -68,7 +68,7 @@ def set_role(request: SignedInRequest, collection: Collection, pk: int) -> HttpR
     form = RoleForm(request.POST, initial={"role": membership.role})
     if not form.is_valid():
         changed = f"Somebody else made {shown(membership.user)} {membership.role} meanwhile. Choose again."
-        messages.error(request, changed if form.outdated else "There is no such role. Choose one of the list.")
+        messages.error(request, changed)  # its roles are a list, so no other error comes from a page
         return redirect("member", collection.slug, pk)
     role = form.cleaned_data["role"]
     try:

@@ -118,9 +118,6 @@ class Again:
     def form_invalid(self, form) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form))
 
-    def get_context_data(self, **kwargs) -> dict:
-        return super().get_context_data(**kwargs) | {"next": self.request.GET.get("next", "")}
-
 
 class AgainByPassword(Counted, Again, ReauthenticateView):
     pass
@@ -136,10 +133,6 @@ class AgainByPasskey(Counted, Again, webauthn.ReauthenticateWebAuthnView):
 
 class AddApp(Reauthenticated, Counted, WithCodes, totp.ActivateTOTPView):
     template_name = "ratings/second_factor_app.html"
-
-    def get_context_data(self, **kwargs) -> dict:
-        context = super().get_context_data(**kwargs)
-        return context | {"secret": context["form"].secret}
 
 
 @method_decorator(require_POST, name="dispatch")

@@ -58,11 +58,8 @@ class ChangePassword(PasswordChangeView):
     success_url = reverse_lazy("password_change")
 
     def get_context_data(self, **kwargs) -> dict:
-        return super().get_context_data(
-            has_password=self.has_password(),
-            appearance=AppearanceForm(preferences(self.request)),
-            **kwargs,
-        )
+        appearance = AppearanceForm(preferences(self.request))
+        return super().get_context_data(has_password=self.has_password(), appearance=appearance, **kwargs)
 
     def has_password(self) -> bool:
         return settings.PASSWORDS and self.request.user.has_usable_password()
