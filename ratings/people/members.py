@@ -341,7 +341,7 @@ class Person:
 
     name: str
     membership: Membership | None
-    rater: Rater | None  # each member with the role of a rater has one
+    rater: Rater | None
     ratings: int = 0  # how many pairs they rated; 0 until `with_work` counts them
     last_act: datetime | None = None  # likewise
 
@@ -357,14 +357,14 @@ class Person:
         if self.rater and self.rater.left_out_at:
             return "left out"
         if self.membership is None:
-            return "no member" if self.rater.kind == Rater.Kind.PERSON else ""
+            return "no member" if self.rater and self.rater.kind == Rater.Kind.PERSON else ""
         if not self.membership.user.is_active:
             return "account closed"
         if self.membership.role != Role.RATER:
             return "active"
         if self.membership.user.is_superuser:
             return "superuser: cannot rate"
-        return "active" if self.rater.active else "not active"
+        return "active" if self.rater and self.rater.active else "not active"
 
 
 def everybody(collection: Collection) -> list[Person]:

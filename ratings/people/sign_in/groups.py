@@ -15,7 +15,7 @@ from ..audit import Act, note
 def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
-    grants = []  # (slug of a collection, role); a superuser's is ("", "superuser")
+    grants: list[tuple[str, str]] = []  # (slug of a collection, role); a superuser's is ("", "superuser")
     for group in groups:
         grants += settings.GROUP_ROLES.get(group, ())
     apply_superuser(user, ("", "superuser") in grants)

@@ -27,15 +27,19 @@ def sessions_page(request: SignedInRequest) -> HttpResponse:
     valid = sessions.open_of(request.user)
     this_key = request.session.session_key
     limits_of_roles = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
-    this_one, others = [], []  # (session, its public name, whether it is this one)
+    # Each row: (session, its public name, whether it is this one).
+    this_one = []
+    others = []
     for session in valid[:SESSIONS_SHOWN]:
         # What is changed here is shown, and not saved.
         session.browser = sessions.in_words(session.browser)
         if limits_of_roles:
             _, longest = limits_of_roles
             session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=longest))
-        is_this = session.pk == this_key
-        (this_one if is_this else others).append((session, sessions.name_of(session.pk), is_this))
+        if session.pk == this_key:
+            this_one.append((session, sessions.name_of(session.pk), True))
+        else:
+            others.append((session, sessions.name_of(session.pk), False))
     number_of_others = sum(session.pk != this_key for session in valid)
     context = {"rows": this_one + others, "number": len(valid), "others": number_of_others}
     return render(request, "ratings/sessions.html", context)
