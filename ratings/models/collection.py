@@ -199,9 +199,6 @@ class Deletion(models.Model):
     class Meta:
         ordering = ["-deleted_at", "-pk"]
 
-    def __str__(self) -> str:
-        return f"{self.collection}, deleted"
-
 
 class Grade(models.Model):
     """One step of a collection's scale."""
@@ -303,9 +300,6 @@ class Membership(models.Model):
             ),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="role_is_known"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.user}, {self.role}"
 
     def save(self, *args, **kwargs) -> None:
         """Save the role. A new rater also gets a `Rater`, so that they can rate at once."""

@@ -81,9 +81,6 @@ class FormerText(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "document"], name="one_former_text")]
 
-    def __str__(self) -> str:
-        return f"The former text of {self.document}"
-
 
 def refuse_ranked(documents: models.QuerySet) -> None:
     """Raises ProtectedError if a ranking names one of the documents. Reads all rankings of their collections."""

@@ -72,6 +72,3 @@ class EngineAnswer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "query", "again"], name="one_answer_per_query")]
-
-    def __str__(self) -> str:
-        return f"{self.job} to {self.query.key}"

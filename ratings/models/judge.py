@@ -116,9 +116,6 @@ class JudgeUse(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.version}: {self.get_use_display()}"
-
 
 class JudgeRunQuerySet(models.QuerySet):
     def in_use(self) -> "JudgeRunQuerySet":
@@ -189,9 +186,6 @@ class JudgeRun(Leased):
                 condition=Q(calls__lte=F("most_calls"), concurrency__gte=1), name="judge_run_within_its_cap"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.version}, run {self.pk}"
 
     @property
     def answers(self) -> models.QuerySet:
@@ -284,9 +278,6 @@ class MachineGrade(Answer):
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="machine_grade_by_run")]
 
-    def __str__(self) -> str:
-        return f"{self.query} / {self.document}: {self.get_state_display()}"
-
 
 class Probe(Answer):
     """A document made to deceive a judge, for one query, and the version's answer.
@@ -316,9 +307,6 @@ class Probe(Answer):
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="probe_by_run")]
 
-    def __str__(self) -> str:
-        return f"{self.query} / {self.get_kind_display()}"
-
 
 class JudgeSample(models.Model):
     """The sample that people rate blindly before a judge is used: drawn at random, or pairs already rated."""
@@ -337,9 +325,6 @@ class JudgeSample(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(drawn=False) | Q(seed__isnull=False), name="a_draw_has_its_seed"),
         ]
-
-    def __str__(self) -> str:
-        return f"sample of {self.judge}"
 
     def unrated(self) -> int:
         """How many pairs of the sample have no rating at all, not even "cannot judge"."""
@@ -366,6 +351,3 @@ class SampledPair(models.Model):
                 name="a_chance_is_above_0_and_at_most_1",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.query} / {self.document}"

@@ -94,6 +94,3 @@ class Delivery(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["next_at"], name="delivery_by_next", condition=Q(state="waiting"))]
-
-    def __str__(self) -> str:
-        return f"{self.notice} to {self.receiver}"

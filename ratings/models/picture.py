@@ -56,9 +56,6 @@ class Picture(models.Model):
             models.Index(fields=["collection", "state", "id"], name="picture_by_state"),
         ]
 
-    def __str__(self) -> str:
-        return self.source[:80]
-
     def address(self, size: str) -> str:
         return reverse("picture", args=[self.token, size])
 

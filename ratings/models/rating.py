@@ -253,9 +253,6 @@ class StagedRating(models.Model):
     )
     revision = models.PositiveIntegerField(null=True)
 
-    def __str__(self) -> str:
-        return f"{self.rater} of {self.query.key} and {self.document.key}"
-
 
 class Adjudication(models.Model):
     """The grade that an admin decided for a pair. It overrules the ratings and changes none of them."""

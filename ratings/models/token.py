@@ -55,6 +55,3 @@ class Receipt(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "collection", "key"], name="one_receipt_per_key")]
-
-    def __str__(self) -> str:
-        return self.key
