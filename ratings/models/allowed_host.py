@@ -6,6 +6,8 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 
+from .constraints import known_value
+
 # The last label begins with a letter, so that no address of IPv4, and none of IPv6, is a name. An address or a
 # network could open private ones, which only the operator may do.
 NAME = r"([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?(:[1-9][0-9]{0,4})?"
@@ -42,10 +44,7 @@ class AllowedHost(models.Model):
         ordering = ["host"]
         constraints = [
             models.UniqueConstraint(fields=["purpose", "host"], name="one_allowed_host_per_purpose"),
-            models.CheckConstraint(
-                condition=models.Q(purpose__in=["pictures", "engines", "webhooks"]),
-                name="purpose_of_host_is_known",
-            ),
+            known_value("purpose", ["pictures", "engines", "webhooks"], "purpose_of_host_is_known"),
         ]
 
     def __str__(self) -> str:

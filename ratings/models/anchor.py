@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 
 from .collection import Grade, Rater
+from .constraints import known_value
 from .rating import Pair, RatingEvent
 
 
@@ -33,7 +34,7 @@ class Anchor(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(use__in=["warm_up", "gold"]), name="use_of_anchor_is_known"),
+            known_value("use", ["warm_up", "gold"], "use_of_anchor_is_known"),
             models.CheckConstraint(
                 condition=Q(use="gold") | ~Q(explanation=""), name="a_warm_up_has_an_explanation"
             ),
@@ -69,7 +70,7 @@ class Check(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["rater", "pair", "kind"], name="one_check_of_a_kind"),
-            models.CheckConstraint(condition=Q(kind__in=["warm_up", "repeat"]), name="kind_of_check_is_known"),
+            known_value("kind", ["warm_up", "repeat"], "kind_of_check_is_known"),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from django.db import models
 
 from .collection import Collection
+from .constraints import known_value
 from .ranking import System
 
 
@@ -27,9 +28,7 @@ class Baseline(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=models.Q(kind__in=["fixed", "release"]), name="kind_of_baseline_is_known"
-            ),
+            known_value("kind", ["fixed", "release"], "kind_of_baseline_is_known"),
         ]
 
     def __str__(self) -> str:

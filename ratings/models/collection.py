@@ -11,6 +11,8 @@ from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, 
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
+from .constraints import known_value
+
 
 class Role(models.TextChoices):
     RATER = "rater", "rater"
@@ -123,9 +125,7 @@ class Collection(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(order__in=["query", "depth", "random", "decisive"]), name="order_is_known"
-            ),
+            known_value("order", ["query", "depth", "random", "decisive"], "order_is_known"),
             models.CheckConstraint(
                 condition=Q(gold_share__gte=0, gold_share__lte=Decimal("0.5"))
                 & Q(repeat_share__gte=0, repeat_share__lte=Decimal("0.5")),
@@ -298,7 +298,7 @@ class Membership(models.Model):
                 name="one_role_per_person",
                 violation_error_message="This person has a role in the collection already.",
             ),
-            models.CheckConstraint(condition=Q(role__in=Role.values), name="role_is_known"),
+            known_value("role", Role.values, "role_is_known"),
         ]
 
     def save(self, *args, **kwargs) -> None:
@@ -333,7 +333,7 @@ class Invitation(models.Model):
     class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
-            models.CheckConstraint(condition=Q(role__in=Role.values), name="invitation_role_is_known"),
+            known_value("role", Role.values, "invitation_role_is_known"),
             models.CheckConstraint(
                 condition=Q(accepted_at__isnull=True) | Q(withdrawn_at__isnull=True),
                 name="accepted_or_withdrawn",
@@ -451,7 +451,7 @@ class Rater(models.Model):
                 violation_error_message="The collection has a rater of this name already.",
             ),
             models.UniqueConstraint(fields=["collection", "user"], name="one_rater_per_person"),
-            models.CheckConstraint(condition=Q(kind__in=["person", "imported"]), name="kind_is_known"),
+            known_value("kind", ["person", "imported"], "kind_is_known"),
             models.CheckConstraint(condition=Q(weight__gte=0), name="rater_weight_is_not_negative"),
         ]
 

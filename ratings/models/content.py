@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import ProtectedError
 
 from .collection import Collection, key_validator
-from .job import Job
+from .job import Job, import_of
 
 
 class Query(models.Model):
@@ -16,10 +16,7 @@ class Query(models.Model):
     tags = models.JSONField(default=list, blank=True)
     fields = models.JSONField(default=dict, blank=True)
     weight = models.FloatField(default=1, validators=[MinValueValidator(0)])
-    # The import that made it, so that it can be undone.
-    job = models.ForeignKey(
-        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="queries"
-    )
+    job = import_of("queries")
 
     class Meta:
         verbose_name_plural = "queries"
@@ -50,10 +47,7 @@ class Document(models.Model):
     body = models.TextField(blank=True)
     url = models.TextField(blank=True)
     fields = models.JSONField(default=dict, blank=True)
-    # The import that made it, so that it can be undone.
-    job = models.ForeignKey(
-        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="documents"
-    )
+    job = import_of("documents")
 
     objects = DocumentQuerySet.as_manager()
 

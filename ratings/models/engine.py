@@ -3,6 +3,7 @@
 from django.db import models
 
 from .collection import Collection
+from .constraints import known_value
 from .content import Query
 from .job import Job
 
@@ -49,11 +50,10 @@ class Engine(models.Model):
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["collection", "name"], name="one_engine_per_name"),
-            models.CheckConstraint(
-                condition=models.Q(
-                    dialect__in=["elasticsearch", "opensearch", "solr", "vespa", "algolia", "json"]
-                ),
-                name="dialect_of_engine_is_known",
+            known_value(
+                "dialect",
+                ["elasticsearch", "opensearch", "solr", "vespa", "algolia", "json"],
+                "dialect_of_engine_is_known",
             ),
         ]
 

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from .collection import Collection
+from .constraints import known_value
 
 MAKERS = ("archive", "copy")  # the kinds of jobs that make a collection
 LEASE = timedelta(seconds=30)  # a worker whose last heartbeat is older counts as dead
@@ -91,17 +92,16 @@ class Job(Leased):
     class Meta:
         ordering = ["-pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=[
-                    "queued", "running", "checked", "published", "refused", "cancelled", "failed", "undone",
-                ]),
-                name="job_state_is_known",
+            known_value(
+                "state",
+                ["queued", "running", "checked", "published", "refused", "cancelled", "failed", "undone"],
+                "job_state_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(kind__in=["archive", "copy"]) | Q(collection__isnull=False),
                 name="job_has_its_collection",
             ),
-        ]  # fmt: skip
+        ]
 
     def __str__(self) -> str:
         names = ", ".join(file["name"] for file in self.files)
@@ -137,3 +137,11 @@ class Job(Leased):
         """Whether it changed the record. A job from an archive has no counts, so it may have."""
         counts = self.report.get("counts")
         return counts is None or any(counts.get(name) for name in COUNTS_OF_CHANGES)
+
+
+def import_of(related_name: str, *, db_index: bool = True) -> models.ForeignKey:
+    """The field for the import that made a row, so that it can be undone; None if no import did."""
+    return models.ForeignKey(
+        Job, models.DO_NOTHING, null=True, db_constraint=False, db_index=db_index, editable=False,
+        related_name=related_name,
+    )  # fmt: skip

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from .append_only import AppendOnly
 from .collection import Collection, short_value
+from .constraints import known_value
 from .content import Document, Query
 from .job import Leased
 from .rating import Rating
@@ -111,9 +112,7 @@ class JudgeUse(models.Model):
         ordering = ["judge", "use"]
         constraints = [
             models.UniqueConstraint(fields=["judge", "use"], name="one_version_of_a_judge_per_use"),
-            models.CheckConstraint(
-                condition=Q(use__in=["expected", "alone", "triage"]), name="judge_use_is_known"
-            ),
+            known_value("use", ["expected", "alone", "triage"], "judge_use_is_known"),
         ]
 
 
@@ -172,15 +171,15 @@ class JudgeRun(Leased):
     class Meta:
         ordering = ["-pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "paused", "capped", "done", "cancelled", "failed"]),
-                name="judge_run_state_is_known",
+            known_value(
+                "state",
+                ["queued", "running", "paused", "capped", "done", "cancelled", "failed"],
+                "judge_run_state_is_known",
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    choice__in=["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"]
-                ),
-                name="judge_run_choice_is_known",
+            known_value(
+                "choice",
+                ["sample", "pool", "holes", "rated", "random", "again", "imported", "probes"],
+                "judge_run_choice_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(calls__lte=F("most_calls"), concurrency__gte=1), name="judge_run_within_its_cap"
@@ -301,9 +300,7 @@ class Probe(Answer):
         constraints = [
             models.UniqueConstraint(fields=["version", "query", "kind"], name="a_probe_is_asked_once"),
             grade_or_problem("a_probe"),
-            models.CheckConstraint(
-                condition=Q(kind__in=["stuffed", "injection", "empty", "language"]), name="probe_kind_is_known"
-            ),
+            known_value("kind", ["stuffed", "injection", "empty", "language"], "probe_kind_is_known"),
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="probe_by_run")]
 

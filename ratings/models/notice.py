@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from .collection import Collection
+from .constraints import known_value
 
 
 class Notice(models.Model):
@@ -89,8 +90,6 @@ class Delivery(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.UniqueConstraint(fields=["receiver", "notice"], name="one_delivery_per_receiver"),
-            models.CheckConstraint(
-                condition=Q(state__in=["waiting", "delivered", "given_up"]), name="state_of_delivery_is_known"
-            ),
+            known_value("state", ["waiting", "delivered", "given_up"], "state_of_delivery_is_known"),
         ]
         indexes = [models.Index(fields=["next_at"], name="delivery_by_next", condition=Q(state="waiting"))]

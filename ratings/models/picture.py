@@ -7,6 +7,7 @@ from django.db import models
 from django.urls import reverse
 
 from .collection import Collection
+from .constraints import known_value
 
 LONGEST_PROBLEM = 300  # characters
 LONGEST_SOURCE = 2_000  # characters of a source that are kept
@@ -44,9 +45,7 @@ class Picture(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["collection", "digest"], name="one_picture_per_source"),
-            models.CheckConstraint(
-                condition=models.Q(state__in=["wanted", "ready", "refused"]), name="picture_state_is_known"
-            ),
+            known_value("state", ["wanted", "ready", "refused"], "picture_state_is_known"),
             models.CheckConstraint(
                 condition=~models.Q(state="ready") | ~models.Q(small="") & ~models.Q(large=""),
                 name="a_ready_picture_has_files",

@@ -6,7 +6,7 @@ from django.db import models
 from .collection import Collection
 from .content import Query
 from .fields import PackedArrayField
-from .job import Job
+from .job import import_of
 
 
 class System(models.Model):
@@ -18,10 +18,7 @@ class System(models.Model):
         default=False,
         help_text="A query without a ranking was not answered, and has no score. Otherwise it has an empty list.",
     )
-    # The import that made it, so that it can be undone.
-    job = models.ForeignKey(
-        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="systems"
-    )
+    job = import_of("systems")
 
     class Meta:
         ordering = ["name"]
@@ -38,10 +35,7 @@ class Ranking(models.Model):
     query = models.ForeignKey(Query, models.CASCADE, related_name="rankings")
     documents = PackedArrayField("uint32", help_text="Document ids, best first.")
     scores = PackedArrayField("float64", null=True, help_text="The system's scores beside them, as read.")
-    # The import that wrote it, so that it can be undone.
-    job = models.ForeignKey(
-        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="rankings"
-    )
+    job = import_of("rankings")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["system", "query"], name="one_ranking_per_query")]

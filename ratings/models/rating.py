@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from .append_only import AppendOnly, AppendOnlyQuerySet
 from .collection import Collection, Grade, Rater
 from .content import Document, Query
-from .job import Job
+from .job import Job, import_of
 
 
 class Reason(models.TextChoices):
@@ -328,16 +328,7 @@ class RatingEvent(AppendOnly):
     client_key = models.UUIDField(
         null=True, help_text="Made by the client: a retry has the same key and is the same act."
     )
-    # The import that made it, so that it can be undone.
-    job = models.ForeignKey(
-        Job,
-        models.DO_NOTHING,
-        null=True,
-        db_constraint=False,
-        db_index=False,
-        editable=False,
-        related_name="events",
-    )
+    job = import_of("events", db_index=False)
     created_at = models.DateTimeField()
 
     objects = RatingEventQuerySet.as_manager()

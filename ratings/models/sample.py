@@ -7,8 +7,9 @@ from django.db import models
 from django.db.models import F, Q
 
 from .collection import Collection
+from .constraints import known_value
 from .content import Query
-from .job import Job
+from .job import import_of
 
 
 class Sample(models.Model):
@@ -32,10 +33,7 @@ class Sample(models.Model):
     collection = models.ForeignKey(Collection, models.CASCADE, db_index=False, related_name="samples")
     number = models.PositiveIntegerField(help_text="From 1 in each collection.")
     former = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
-    # The import that made it, so that it can be undone.
-    job = models.ForeignKey(
-        Job, models.DO_NOTHING, null=True, db_constraint=False, editable=False, related_name="samples"
-    )
+    job = import_of("samples")
     method = models.CharField(max_length=12, choices=Method.choices)
     seed = models.BigIntegerField()
     size = models.PositiveIntegerField(help_text="How many queries were asked for: the sum of all chances.")
@@ -57,9 +55,7 @@ class Sample(models.Model):
         ordering = ["number"]
         constraints = [
             models.UniqueConstraint(fields=["collection", "number"], name="one_sample_per_number"),
-            models.CheckConstraint(
-                condition=Q(method__in=["proportional", "strata", "even"]), name="method_of_sample_is_known"
-            ),
+            known_value("method", ["proportional", "strata", "even"], "method_of_sample_is_known"),
             models.CheckConstraint(
                 condition=Q(head_queries__lte=F("queries"), head_searches__lte=F("searches")),
                 name="the_head_is_a_part_of_the_log",
@@ -106,9 +102,8 @@ class SampledQuery(models.Model):
                 condition=Q(query__isnull=True) | ~Q(left_out="held"),
                 name="a_held_query_is_not_in_the_record",
             ),
-            models.CheckConstraint(
-                condition=Q(left_out__in=["", "held", "personal", "no_search", "other"]),
-                name="reason_to_leave_out_is_known",
+            known_value(
+                "left_out", ["", "held", "personal", "no_search", "other"], "reason_to_leave_out_is_known"
             ),
         ]
 
