@@ -80,7 +80,10 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
     list(version.runs.select_for_update().filter(state__in=choosing.ENDED_STATES).values_list("pk"))
     wanted = choosing.to_ask(version, asks, model)
     if not wanted:
-        raise ValueError(_nothing_to_ask(version, set(asks), model))
+        raise ValueError(
+            "There is nothing to ask: all of these are answered, or wait in another run of this version. Continue"
+            " or cancel that one on its page"
+        )
     key_fields = choosing.KEY_FIELDS[model]
     unanswered = choosing.unanswered_rows(version, model).values_list("pk", *key_fields).iterator()
     taken_over = {tuple(key): pk for pk, *key in unanswered if tuple(key) in wanted}
@@ -96,17 +99,6 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
         rows.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
-
-
-def _nothing_to_ask(version: JudgeVersion, wanted: set[tuple], model: type[Answer]) -> str:
-    """Why a run would ask nothing, with the cure if other runs hold the pairs."""
-    waiting = model.objects.filter(version=version, state=RowState.WAITING)
-    rows = waiting.exclude(run__state__in=choosing.ENDED_STATES).values_list("run", *choosing.KEY_FIELDS[model])
-    held = sorted({run for run, *key in rows.iterator() if tuple(key) in wanted})
-    if not held:
-        return "All of these are answered already, so there is nothing to ask"
-    names = " and ".join(f"run {run}" for run in held)
-    return f"There is nothing to ask: what has no answer yet waits in {names}. Continue or cancel it on its page"
 
 
 def pause(run: JudgeRun) -> bool:
