@@ -9,7 +9,6 @@ import logging
 import math
 import random
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from decimal import Decimal
@@ -41,6 +40,10 @@ PIECE_ROWS = 200  # that are read or written at a time
 RESERVED_PER_THREAD = 2  # calls that are counted in the database before they are made, for each thread
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
+NONE_GRADED = (
+    f"None of the first {MOST_UNGRADED} pairs has a grade. Look below for the reasons. Check the key, or make a"
+    " version that has other parameters or another prompt and sends the schema of the answer, or continue."
+)
 NO_MORE_TURNS = object()  # in place of a turn of a run that has ended
 STOPPED_BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
 ROW_FIELDS = [field.name for field in Answer._meta.fields]
@@ -231,7 +234,7 @@ class _Work:
         self.failures = 0  # in a row
         self.last_failure = ""
         self.has_graded = run.graded > 0
-        self.ungraded: list[Answer] = []  # before the first grade
+        self.ungraded = 0  # pairs before the first grade
         self.stop: tuple[str, str] | None = None  # the state in which the run is to end, and why
         now = time.monotonic()
         self.next_at = now  # of the next call, by the limit of calls a minute
@@ -389,10 +392,10 @@ class _Work:
         self.unstored.append(row)
         self.has_graded = self.has_graded or row.state == RowState.GRADED
         if not self.has_graded:
-            self.ungraded.append(row)
+            self.ungraded += 1
             # The run would only pay for answers without a grade.
-            if len(self.ungraded) == MOST_UNGRADED and self.stop is None:
-                self.stop = State.PAUSED, _why_ungraded(self.ungraded, self.builder.version)
+            if self.ungraded == MOST_UNGRADED and self.stop is None:
+                self.stop = State.PAUSED, NONE_GRADED
 
     def _store(self, *, last: bool = False) -> None:
         """Store the answers, at most four times a second, and notice if somebody stopped the run."""
@@ -425,13 +428,3 @@ class _Work:
             self.run.answers.model.objects.bulk_create(
                 rows, batch_size=PIECE_ROWS, update_conflicts=True, unique_fields=["id"], update_fields=ROW_FIELDS
             )
-
-
-def _why_ungraded(rows: list[Answer], version: JudgeVersion) -> str:
-    """The most frequent reason why these rows have no grade, with an example and the cure."""
-    problem, times = Counter(row.problem for row in rows).most_common(1)[0]
-    detail = next(row.detail for row in rows if row.problem == problem)
-    why = MachineGrade.Problem(problem).label + (f" ({detail[:100]})" if detail else "")
-    schema = "" if version.structured else " and sends the schema of the answer"
-    cure = f"Check the key, or make a version that has other parameters or another prompt{schema}, or continue"
-    return f"None of the first {len(rows)} pairs has a grade; {times} times {why}. {cure}."
