@@ -19,6 +19,8 @@ from django.db.models import F
 from django.db.models.functions import Least
 from django.utils import timezone
 
+from ..database.bulk import among
+from ..importing.intake.stage import batched
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.job import LEASE
 from ..models.judge import MOST_MONEY, Answer
@@ -74,34 +76,39 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=No
 def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
     """Write a waiting row for each ask that the version has not answered and no other run holds.
 
-    Rows without an answer in runs that have ended become rows of this run. Raises ValueError if the run would ask
-    nothing.
+    Raises ValueError if the run would ask nothing.
     """
     version = run.version
     model = run.answers.model  # MachineGrade, or Probe in a run of probes
     # Locked, so that nobody resumes one of these runs while its rows are taken over.
     list(version.runs.select_for_update().filter(state__in=choosing.ENDED_STATES).values_list("pk"))
-    wanted = choosing.to_ask(version, asks, model)
-    if not wanted:
+    wanted_asks = choosing.to_ask(version, asks, model)
+    if not wanted_asks:
         raise ValueError(
             "There is nothing to ask: all of these are answered, or wait in another run of this version. Continue"
             " or cancel that one on its page"
         )
     key_fields = choosing.KEY_FIELDS[model]
-    unanswered = choosing.unanswered_rows(version, model).values_list("pk", *key_fields).iterator()
-    taken_over = {tuple(key): pk for pk, *key in unanswered if tuple(key) in wanted}
-    new_asks = [ask for ask in asks if ask in wanted and ask not in taken_over]
-    for start in range(0, len(new_asks), choosing.ROWS_PER_STATEMENT):
-        piece = new_asks[start : start + choosing.ROWS_PER_STATEMENT]
+    new_asks = wanted_asks - _take_over_rows(run, wanted_asks)
+    for piece in batched((ask for ask in asks if ask in new_asks), choosing.ROWS_PER_STATEMENT):
         keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
         rows = [model(run=run, version_id=version.pk, **key) for key in keys]
         model.objects.bulk_create(rows, ignore_conflicts=True)
-    pks = list(taken_over.values())
-    for start in range(0, len(pks), choosing.ROWS_PER_STATEMENT):
-        rows = model.objects.filter(pk__in=pks[start : start + choosing.ROWS_PER_STATEMENT])
-        rows.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
+
+
+def _take_over_rows(run: JudgeRun, wanted_asks: set[tuple]) -> set[tuple]:
+    """Move rows without an answer from runs that have ended into this run. Returns the asks of these rows."""
+    model = run.answers.model
+    rows = choosing.unanswered_rows(run.version, model).values_list("pk", *choosing.KEY_FIELDS[model])
+    row_ids = {}
+    for pk, *key in rows.iterator():
+        if tuple(key) in wanted_asks:
+            row_ids[tuple(key)] = pk
+    taken_over = model.objects.filter(pk__in=among(list(row_ids.values()), "bigint"))
+    taken_over.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
+    return set(row_ids)
 
 
 def pause(run: JudgeRun) -> bool:
@@ -118,8 +125,8 @@ def pause_all(collection: Collection) -> None:
 
 def cancel(run: JudgeRun) -> bool:
     """Whether the run is cancelled now; its answers stay. False if it is over."""
-    open_ones = [State.QUEUED, State.RUNNING, State.PAUSED, State.CAPPED, State.FAILED]
-    return _change(run, open_ones, State.CANCELLED, ended_at=timezone.now())
+    open_states = [State.QUEUED, State.RUNNING, State.PAUSED, State.CAPPED, State.FAILED]
+    return _change(run, open_states, State.CANCELLED, ended_at=timezone.now())
 
 
 def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = None) -> bool:
@@ -140,13 +147,13 @@ def resume(run: JudgeRun, *, calls: int | None = None, cost: Decimal | None = No
 
 
 @transaction.atomic
-def _change(run: JudgeRun, states: list[str], to: str, **fields) -> bool:
-    """Change a run in one of the `states` to `to`, with these fields, and note it; False if it is in none."""
-    if not JudgeRun.objects.filter(pk=run.pk, state__in=states).update(state=to, **fields):
+def _change(run: JudgeRun, old_states: list[str], new_state: str, **fields) -> bool:
+    """Whether the run was in one of the old states, so that it got the new one, and these fields. It is noted."""
+    if not JudgeRun.objects.filter(pk=run.pk, state__in=old_states).update(state=new_state, **fields):
         return False
     run.refresh_from_db()
     judge = run.version.judge
-    note(Act.JUDGE_RUN_CHANGED, judge.collection, about=judge.name, run=run.pk, state=str(to))
+    note(Act.JUDGE_RUN_CHANGED, judge.collection, about=judge.name, run=run.pk, state=str(new_state))
     return True
 
 
@@ -162,27 +169,27 @@ def work_due() -> None:
 
     So a run of one call a minute holds up only the others of its collection.
     """
-    at_work: dict[int, Iterator[None]] = {}  # by collection
+    turns_of_collections: dict[int, Iterator[None]] = {}  # each step does a short turn of the collection's run
     looked_at = -math.inf
     while True:
         if time.monotonic() - looked_at >= SECONDS_BETWEEN_LOOKS:
             looked_at = time.monotonic()
             for run in _due():
                 collection = run.version.judge.collection_id
-                if collection not in at_work and run.take_up():
-                    at_work[collection] = work_on(run, at_work)
-        for collection, turns in list(at_work.items()):
+                if collection not in turns_of_collections and run.take_up():
+                    turns_of_collections[collection] = work_on(run, turns_of_collections)
+        for collection, turns in list(turns_of_collections.items()):
             if next(turns, NO_MORE_TURNS) is NO_MORE_TURNS:
-                del at_work[collection]
-        if not at_work:
+                del turns_of_collections[collection]
+        if not turns_of_collections:
             return
 
 
 def _due() -> list[JudgeRun]:
     """The runs whose worker died, then those that wait, of collections in use."""
-    in_use = JudgeRun.objects.in_use().select_related("version__judge").order_by("pk")
-    silent = in_use.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
-    return [*silent, *in_use.filter(state=State.QUEUED)]
+    runs = JudgeRun.objects.in_use().select_related("version__judge").order_by("pk")
+    abandoned_runs = runs.filter(state=State.RUNNING, beat_at__lt=timezone.now() - LEASE)
+    return [*abandoned_runs, *runs.filter(state=State.QUEUED)]
 
 
 def work_on(run: JudgeRun, turn_takers: Sized = ()) -> Iterator[None]:
@@ -288,9 +295,9 @@ class _Work:
 
     def _send(self, threads: ThreadPoolExecutor) -> None:
         """Start as many calls as limits and caps allow now."""
-        while self.stop is None and len(self.under_way) < self.run.concurrency and (item := self._next_item()):
-            now = time.monotonic()
-            if max(item.not_before, self.quiet_until, self.next_at) > now:
+        while self.stop is None and len(self.under_way) < self.run.concurrency:
+            item = self._next_item()
+            if item is None or self._seconds_until(item) > 0:
                 return
             most_cost = self.builder.most_cost(item.prompt)
             if not self._may_cost(most_cost):
@@ -303,13 +310,19 @@ class _Work:
             else:
                 heapq.heappop(self.retries)
             if self.run.per_minute:
-                self.next_at = max(now, self.next_at) + 60 / self.run.per_minute
-            self.under_way[threads.submit(call_once, self.endpoint, self.builder, item.prompt)] = item, most_cost
+                self.next_at = max(time.monotonic(), self.next_at) + 60 / self.run.per_minute
+            future = threads.submit(call_once, self.endpoint, self.builder, item.prompt)
+            self.under_way[future] = item, most_cost
 
-    def _may_cost(self, most: Decimal) -> bool:
+    def _seconds_until(self, item: _Item) -> float:
+        """The seconds until the pair may be asked about; 0 or less if it may be now."""
+        return max(item.not_before, self.quiet_until, self.next_at) - time.monotonic()
+
+    def _may_cost(self, most_cost: Decimal) -> bool:
         """Whether one more call of that cost stays below the cap. If not, and none is under way, the run stops."""
         cap = self.run.most_cost
-        if cap is None or self.spent + sum(cost for _, cost in self.under_way.values()) + most <= cap:
+        most_cost_under_way = sum(cost for _, cost in self.under_way.values())
+        if cap is None or self.spent + most_cost_under_way + most_cost <= cap:
             return True
         if not self.under_way:
             self._stop_at_cap("One more call could cost more than the cap.")
@@ -345,15 +358,14 @@ class _Work:
 
     def _collect(self) -> None:
         """Record the calls that have ended, after a short wait for one."""
-        patience = SECONDS_BETWEEN_STORES / max(len(self.turn_takers), 1)
+        longest_wait = SECONDS_BETWEEN_STORES / max(len(self.turn_takers), 1)
         if self.under_way:
-            ended, _ = wait(self.under_way, timeout=patience, return_when=FIRST_COMPLETED)
-            for future in ended:
-                asked, _ = self.under_way.pop(future)
-                self._record(asked, future.result())
-        elif self.stop is None and (item := self._next_item()):
-            seconds = max(item.not_before, self.quiet_until, self.next_at) - time.monotonic()
-            time.sleep(min(max(seconds, 0.0), patience))
+            ended_calls, _ = wait(self.under_way, timeout=longest_wait, return_when=FIRST_COMPLETED)
+            for future in ended_calls:
+                item, _ = self.under_way.pop(future)
+                self._record(item, future.result())
+        elif self.stop is None and (next_item := self._next_item()):
+            time.sleep(min(max(self._seconds_until(next_item), 0.0), longest_wait))
 
     def _record(self, item: _Item, outcome: Outcome) -> None:
         """Keep the outcome, try the pair again later, or stop the run."""
@@ -412,8 +424,9 @@ class _Work:
     def _write(self, rows: list[Answer], last: bool) -> None:
         """Write the rows and add them up in the run, with a heartbeat. `last`: reserved calls are given back."""
         graded = sum(row.state == RowState.GRADED for row in rows)
-        sums = {name: sum(getattr(row, name) or 0 for row in rows) for name in ("tokens_in", "tokens_out", "cost")}
-        sums |= {"graded": graded, "ungraded": len(rows) - graded}
+        sums = {"graded": graded, "ungraded": len(rows) - graded}
+        for name in ("tokens_in", "tokens_out", "cost"):
+            sums[name] = sum(getattr(row, name) or 0 for row in rows)  # None: unknown
         if last:
             sums["calls"] = -self.reserved
             self.reserved = 0
