@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
 
 from django.db import transaction
 from django.utils import timezone
 
 from ..formats.refusal import Option
 from ..formats.source import Source
-from ..importing.intake.ratings import TABLE, RatingsImport
+from ..importing.intake.ratings import TABLE, RatingsImport, StagedRow
 from ..importing.intake.report import Report
 from ..importing.intake.stage import staged
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade
@@ -48,13 +47,13 @@ class GradesImport(RatingsImport):
         if not self.collection.grades.exists():
             problem = "The collection has no scale yet, and machine grades do not make one"
             raise ValueError(f"{problem}. Give it one first")
-        chosen = self.rater  # None: nobody chose one of the machines
+        chosen_machine = self.rater  # None: nobody chose one of the machines
         # The machine of lines that name none, and the name of the judge unless `_keep_one_machine` finds another.
-        self.rater = chosen or self.model
+        self.rater = chosen_machine or self.model
         with staged(TABLE) as self.stage:
             if not report.refused:
                 self._read()
-                self._keep_one_machine(chosen)
+                self._keep_one_machine(chosen_machine)
                 self._check_scale()
                 self._count_and_check()
             if not report.refused:
@@ -62,13 +61,14 @@ class GradesImport(RatingsImport):
                     self._write()
         return report
 
-    def _keep_one_machine(self, chosen: str | None) -> None:
+    def _keep_one_machine(self, chosen_machine: str | None) -> None:
         """Delete the grades of other machines than the chosen one. Refuse several machines without a choice."""
-        names = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
-        if len(names) == 1 and chosen is None:
-            self.rater = names[0]
-        elif names and chosen not in names:
-            problem = f"the grades are of {', '.join(names)}" + (f", and not of {chosen}" if chosen else "")
+        machines = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
+        if chosen_machine is None and len(machines) == 1:
+            self.rater = machines[0]
+        elif machines and chosen_machine not in machines:
+            other = f", and not of {chosen_machine}" if chosen_machine else ""
+            problem = f"the grades are of {', '.join(machines)}{other}"
             cure = ("An import takes the grades of one machine, with its model.", Option("rater"))
             self.report.refuse(self.sources[0].refusal(0, problem, *cure))
         else:
@@ -118,34 +118,33 @@ class GradesImport(RatingsImport):
         document_ids = dict(self.collection.documents.values_list("key", "pk"))
         graded_pairs = set(version.grades.filter(repeat=1).values_list("query", "document"))
         rows = []
-        lines = self.stage.execute(
-            "SELECT query, document, grade, reason, comment, seconds, rated_at FROM rating"
-            " ORDER BY query, document, file, line"
-        )
-        for (query, key), lines_of_pair in groupby(lines, key=lambda line: line[:2]):
-            *_, grade, reason, comment, seconds, rated_at = next(lines_of_pair)
-            query_id, document_id = self.names.keys.get(query, query), document_ids.get(key)
+        for first_line, *_ in self._rows_by_pair():
+            query_id, document_id = first_line.query, document_ids.get(first_line.document)
             if document_id is None:
                 self.report.counts["strangers"] += 1
             elif (query_id, document_id) in graded_pairs:
                 self.report.counts["unchanged"] += 1
             else:
-                row = MachineGrade(
-                    version=version, query_id=query_id, document_id=document_id, seconds=seconds, at=rated_at
-                )
-                if grade is None:
-                    row.state, row.problem = State.UNGRADED, MachineGrade.Problem.UNKNOWN
-                    row.detail = f"{reason} {comment}".strip()[:300]
-                else:
-                    row.state, row.value = State.GRADED, Decimal(grade)
-                rows.append(row)
+                rows.append(_machine_grade(first_line, version, query_id, document_id))
         return rows
 
     def _report_facts(self, version: JudgeVersion, graded: int, ungraded: int) -> None:
         report = self.report
         grades = f"{counted(graded, 'machine grade')} of {version}"
         report.facts.append(f"{grades}, {ungraded} without a grade. None of them counts as a rating.")
-        if known := report.counts["unchanged"]:
-            report.facts.append(f"{counted(known, 'pair')} had its grade already: left as it is.")
-        if strangers := report.counts["strangers"]:
-            report.warnings.append(f"{counted(strangers, 'document')} not in the collection: skipped.")
+        if unchanged_pairs := report.counts["unchanged"]:
+            report.facts.append(f"{counted(unchanged_pairs, 'pair')} had its grade already: left as it is.")
+        if unknown_documents := report.counts["strangers"]:
+            report.warnings.append(f"{counted(unknown_documents, 'document')} not in the collection: skipped.")
+
+
+def _machine_grade(line: StagedRow, version: JudgeVersion, query_id: int, document_id: int) -> MachineGrade:
+    """The row of a line, with its grade or why it has none. It is not saved, and has no run."""
+    row = MachineGrade(version=version, query_id=query_id, document_id=document_id)
+    row.seconds, row.at = line.seconds, line.rated_at
+    if line.grade is None:
+        row.state, row.problem = State.UNGRADED, MachineGrade.Problem.UNKNOWN
+        row.detail = f"{line.reason} {line.comment}".strip()[:300]
+    else:
+        row.state, row.value = State.GRADED, Decimal(line.grade)
+    return row

@@ -28,16 +28,16 @@ def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
     pool_size = sum(map(len, documents_by_query.values()))
     if not pool_size:
         raise ValueError("The pool is empty. Pool the documents that people are to rate first")
-    if size < 1:
-        raise ValueError(f"A sample has at least one pair, not {size}")
     generator = random.Random(seed)
     rows = []
     sample = JudgeSample.objects.create(judge=judge, by=by, drawn=True, seed=seed, options={"size": size})
     for (query, key), documents in documents_by_query.items():
-        count = min(len(documents), max(1, round(size * len(documents) / pool_size)))
-        shared = {"sample": sample, "query_id": query, "stratum": key[:100], "probability": count / len(documents)}
-        drawn = sorted(generator.sample(documents, count))
-        rows += [SampledPair(document_id=document, **shared) for document in drawn]
+        share_of_size = round(size * len(documents) / pool_size)
+        count = min(len(documents), max(1, share_of_size))
+        chance = count / len(documents)
+        for document in sorted(generator.sample(documents, count)):
+            drawn_pair = {"query_id": query, "document_id": document, "stratum": key[:100]}
+            rows.append(SampledPair(sample=sample, probability=chance, **drawn_pair))
     return _stored(sample, rows)
 
 
