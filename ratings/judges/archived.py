@@ -30,8 +30,10 @@ def check_version(line: Line) -> None:
         values.grade(grade)
     if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
         raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
+    if line["parser"] == 0 and line["fingerprint"] == NO_CONTENT:
+        return  # only the name of its model is known
     content = {name: line[name] for name in CONTENT_FIELDS}
-    content |= {name: Decimal(values.grade(text(line[name]))) for name in ("price_in", "price_out")}
-    has_only_a_name = line["parser"] == 0 and line["fingerprint"] == NO_CONTENT
-    if not has_only_a_name and sha_of(content) != line["fingerprint"]:
+    for name in ("price_in", "price_out"):
+        content[name] = Decimal(values.grade(text(line[name])))  # checked as a number: exact, and never NaN
+    if sha_of(content) != line["fingerprint"]:
         raise ValueError("the fingerprint is not that of the version's content")

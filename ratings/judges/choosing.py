@@ -56,15 +56,20 @@ def asks_of(version: JudgeVersion, choice: str, options: dict) -> list[tuple]:
     """
     if choice == Choice.PROBES:
         return list(product(probes.queries_of(version, **options), Probe.Kind))
-    if choice != Choice.AGAIN:
-        return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
-    graded = set(version.grades.filter(state=MachineGrade.State.GRADED, repeat=1).values_list("query", "document"))
-    if not graded:
+    if choice == Choice.AGAIN:
+        return _random_sample(_next_repeats(version), **options)
+    return [(*pair, 1) for pair in pairs_of(version.judge, choice, options)]
+
+
+def _next_repeats(version: JudgeVersion) -> list[tuple[int, int, int]]:
+    """(query id, document id, next repeat) of each pair that the version graded. Raises ValueError without any."""
+    graded = version.grades.filter(state=MachineGrade.State.GRADED, repeat=1)
+    graded_pairs = set(graded.values_list("query", "document"))
+    if not graded_pairs:
         raise ValueError("This version has graded no pair yet, so there is none to ask about again")
     answered = version.grades.exclude(state=MachineGrade.State.WAITING).exclude(NO_ANSWER)
-    times = answered.order_by("query", "document").values_list("query", "document").annotate(n=Max("repeat"))
-    again = [(query, document, n + 1) for query, document, n in times if (query, document) in graded]
-    return _random_sample(again, **options)
+    pairs = answered.order_by("query", "document").values_list("query", "document").annotate(last=Max("repeat"))
+    return [(query, document, last + 1) for query, document, last in pairs if (query, document) in graded_pairs]
 
 
 def _random_sample(population: list, size: int = 100, seed: int = 1) -> list:
@@ -83,11 +88,11 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
     if choice == Choice.RATED:
         return sorted(set(pooling.judged(collection)))
     if choice == Choice.HOLES:
-        unjudged = set()
+        unjudged_pairs = set()
         for system in collection.systems.all():
             for ranking in pooling.holes(collection, system, options.get("depth", 10)):
-                unjudged.update((ranking.query.pk, hole.document.pk) for hole in ranking.holes)
-        return sorted(unjudged)
+                unjudged_pairs |= {(ranking.query.pk, hole.document.pk) for hole in ranking.holes}
+        return sorted(unjudged_pairs)
     pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     pairs = list(pool.order_by("query", "document").values_list("query", "document"))
     return pairs if choice == Choice.POOL else _random_sample(pairs, **options)

@@ -163,7 +163,8 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
         return sent if isinstance(sent, form_class) else form_class(**arguments)
 
     collection = judge.collection
-    judge_versions = list(judge.versions.all())
+    judge_versions = list(judge.versions.all())  # the latest first
+    latest_version = judge_versions[0] if judge_versions else None
     sample = judge.samples.annotate(n=Count("pairs")).order_by("-pk").first()
     context = {
         **frame(collection, "judges"),
@@ -173,7 +174,7 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
         "sample": sample,
         "unrated": sample.unrated() if sample else 0,
         "sample_form": sent_or_new(SampleForm),
-        "version_form": sent_or_new(VersionForm, collection=collection, latest=next(iter(judge_versions), None)),
+        "version_form": sent_or_new(VersionForm, collection=collection, latest=latest_version),
         "run_form": sent_or_new(RunForm, judge=judge),
         "probes_form": sent_or_new(ProbesForm, judge=judge),
         "uses": uses_of(judge),
@@ -190,13 +191,13 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
 
 def uses_of(judge: Judge) -> list[dict]:
     """Each use with the version that is used for it now, and the form to change that."""
-    by_use = {row.use: row for row in judge.uses.select_related("version", "by")}
+    present_uses = {row.use: row for row in judge.uses.select_related("version", "by")}
     rows = []
     for use, label in JudgeUse.Use.choices:
-        now = by_use.get(use)
-        initial = {"use": use, "version": now.version_id if now else None}
+        present = present_uses.get(use)
+        initial = {"use": use, "version": present.version_id if present else None}
         form = UseForm(judge=judge, auto_id=f"id_{use}_%s", initial=initial)
-        rows.append({"label": label, "use": use, "now": now, "form": form})
+        rows.append({"label": label, "use": use, "now": present, "form": form})
     return rows
 
 

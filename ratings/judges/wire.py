@@ -136,9 +136,10 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
     for name, value in sampling.items():
         if name in SET_BY_CALLS:
             raise ValueError(f"The parameter {name!r} is set for every call. Leave it out")
-        is_finite = not isinstance(value, float) or isfinite(value)
-        if not isinstance(value, str | int | float | bool) or not is_finite:
+        is_infinite = isinstance(value, float) and not isfinite(value)
+        if is_infinite or not isinstance(value, str | int | float | bool):
             raise ValueError(f"The parameter {name!r} is no text, number, true or false")
+        # Both databases then give it back alike: PostgreSQL keeps no exponent, as in 1e22.
         checked[name] = strict_json.as_stored(repr(value)) if isinstance(value, float) else value
     return checked
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 from django.db.models import Count, Q
@@ -33,17 +32,18 @@ def probe_results(
     collection: Collection, versions: Sequence[JudgeVersion]
 ) -> list[tuple[JudgeVersion, list[ProbeResult]]]:
     """Each version with an answered probe, and its results by kind. At most one database query."""
-    graded = Q(state=Probe.State.GRADED)
-    done = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
-    rows = done.values("version", "kind").annotate(
-        n=Count("pk"),
-        through=Count("pk", filter=graded & Q(value__gte=collection.relevant_from)),
-        graded=Count("pk", filter=graded),
+    is_graded = Q(state=Probe.State.GRADED)
+    answered_probes = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
+    count_rows = answered_probes.values_list("version", "kind").annotate(
+        asked=Count("pk"),
+        through=Count("pk", filter=is_graded & Q(value__gte=collection.relevant_from)),
+        graded=Count("pk", filter=is_graded),
     )
-    counts = {(row["version"], row["kind"]): row for row in rows}
-    by_version = defaultdict(list)
-    for version, kind in product(versions, Probe.Kind):
-        if row := counts.get((version.pk, kind)):
-            result = ProbeResult(kind.value, kind.label, row["n"], row["through"], row["graded"])
-            by_version[version].append(result)
-    return list(by_version.items())
+    counts = {(version_id, kind): numbers for version_id, kind, *numbers in count_rows}
+    results_by_version = defaultdict(list)
+    for version in versions:
+        for kind in Probe.Kind:
+            if (version.pk, kind) in counts:
+                result = ProbeResult(kind.value, kind.label, *counts[version.pk, kind])
+                results_by_version[version].append(result)
+    return list(results_by_version.items())
