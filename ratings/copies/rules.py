@@ -1,7 +1,7 @@
 """What lines of an archive must hold beyond the types of their columns and the rules of the database.
 
-Only what could do harm: keys that no file can hold, names of files, presentations, machines among raters, and jobs
-that a worker would take up. Its hashes show that the rest is as it was exported.
+Only what could do harm: keys that no file can hold, names of files, presentations, and jobs that a worker would
+take up. Its hashes show that the rest is as it was exported.
 """
 
 import math
@@ -13,7 +13,7 @@ from django.db.models import Model
 
 from ..formats import values
 from ..formats.values import quoted
-from ..models import Document, Job, Picture, Presentation, Query, Ranking, Rater
+from ..models import Document, Job, Picture, Presentation, Query, Ranking
 from ..presentation.parts import Presented
 
 DIGEST = re.compile("[0-9a-f]{64}")
@@ -53,14 +53,6 @@ def _ranking(line: Line) -> None:
         raise ValueError("a score is no finite number")
 
 
-def _rater(line: Line) -> None:
-    if line["kind"] == "machine":
-        raise ValueError(
-            "a machine is not a rater: its grades never count as a person's. Take its lines out of this file and"
-            " of those that name it, and import its grades with import_ratings --kind machine"
-        )
-
-
 def _import(line: Line) -> None:
     if line["state"] not in (Job.State.PUBLISHED, Job.State.UNDONE):
         raise ValueError(f"{quoted(line['state'])} is neither published nor undone")
@@ -85,6 +77,5 @@ RULES: dict[type[Model], Callable[[Line], None]] = {
     Presentation: _presentation,
     Picture: _picture,
     Ranking: _ranking,
-    Rater: _rater,
     Job: _import,
 }

@@ -1,7 +1,6 @@
 """What lines of an archive about judges must hold: see `copies.rules`."""
 
 from decimal import Decimal
-from hashlib import sha256
 
 from ..copies.rules import Line, is_list, text
 from ..formats import values
@@ -10,8 +9,6 @@ from ..models import JudgeRun
 from ..presentation.parts import Presented
 from .versions import CONTENT_FIELDS, sha_of
 from .wire import checked_sampling
-
-NO_CONTENT = sha256(b"").hexdigest()  # the fingerprint of a version if only the model's name is known
 
 
 def check_run(line: Line) -> None:
@@ -30,8 +27,6 @@ def check_version(line: Line) -> None:
         values.grade(grade)
     if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
         raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
-    if line["parser"] == 0 and line["fingerprint"] == NO_CONTENT:
-        return  # only the name of its model is known
     content = {name: line[name] for name in CONTENT_FIELDS}
     for name in ("price_in", "price_out"):
         content[name] = Decimal(values.grade(text(line[name])))  # checked as a number: exact, and never NaN

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from hashlib import sha256
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -192,15 +191,18 @@ def make_sample(
 
 def make_asked(collection: Collection, *pairs: Pair, name: str = "llama") -> JudgeRun:
     """A run of a new judge, which gave each of the pairs the highest grade."""
-    version = JudgeVersion.objects.create(
+    from ratings.judges.versions import CONTENT_FIELDS, sha_of  # a room that can be taken out
+
+    version = JudgeVersion(
         judge=Judge.objects.create(collection=collection, name=name),
         number=1,
         model="llama3",
         endpoint="http://127.0.0.1:9/v1",
         scale=[f"{grade.value.normalize():f}" for grade in collection.grades.order_by("value")],
         parser=0,
-        fingerprint=sha256(b"").hexdigest(),  # of a version of which little is known
     )
+    version.fingerprint = sha_of({name: getattr(version, name) for name in CONTENT_FIELDS})
+    version.save()
     n = len(pairs)
     run = JudgeRun.objects.create(version=version, choice="pool", state="done", most_calls=n, pairs=n, graded=n)
     value = Decimal(version.scale[-1])
