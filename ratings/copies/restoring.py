@@ -389,7 +389,7 @@ class Restoring:
         return Collection.objects.get(pk=self.collection)
 
     def write(self, table: Table, progress: Progress) -> None:
-        """Write the rows of a table. Raises Refused for a line that breaks a rule of the database."""
+        """Write the rows of a table. Raises Refused where lines break a rule of the database."""
         self.ids[table.model] = array("q", [0])
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
@@ -403,7 +403,7 @@ class Restoring:
                 defaults | {"id": pk} | self._row(table, record) for pk, record in zip(ids, records, strict=True)
             ]
             self._renew_tokens(table.model, rows)
-            self._insert(table, rows, first=batch[0][0])
+            self._insert(table, rows, first_line=batch[0][0])
             self._remember(table.model, rows)
             written = len(self.ids[table.model]) - 1  # without place 0
             progress(f"writing {table.member}", written / max(self.archive.counts[table.member], 1), written)
@@ -445,22 +445,16 @@ class Restoring:
                 row["token"] = uuid4().hex
         self.renewed_tokens += len(taken)
 
-    def _insert(self, table: Table, rows: list[dict], first: int) -> None:
-        """Insert the rows of the lines from number `first` on; where that fails, one by one, to name the line."""
+    def _insert(self, table: Table, rows: list[dict], first_line: int) -> None:
+        """Insert the rows of the lines from that number on. Raises Refused if they break a rule of the database."""
         names = list(rows[0])
-        lists = [[row[name] for name in names] for row in rows]
         try:
-            with transaction.atomic():
-                insert(table.model, names, lists)
-        except IntegrityError:
-            for number, values in enumerate(lists, first):
-                try:
-                    with transaction.atomic():
-                        insert(table.model, names, [values])
-                except IntegrityError as error:
-                    problem = f"it breaks a rule of the database ({' '.join(str(error).split()):.200})"
-                    raise Refused([self.archive.refusal(table.member, number, problem)]) from error
-            raise
+            insert(table.model, names, [[row[name] for name in names] for row in rows])
+        except IntegrityError as error:
+            last_line = first_line + len(rows) - 1
+            reason = " ".join(str(error).split())
+            problem = f"a line from here to line {last_line:,} breaks a rule of the database ({reason:.200})"
+            raise Refused([self.archive.refusal(table.member, first_line, problem)]) from error
 
     def _remember(self, model: type[Model], rows: list[dict]) -> None:
         """Keep what rows of later tables need of these rows: ids of pairs, and numbers of rounds."""
