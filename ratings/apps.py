@@ -35,7 +35,7 @@ class RatingsConfig(AppConfig):
         members.at_page.append(later("pool.progress.of_rater.work_on_page"))
         many.of_rooms.append(later("pool.leaving_out.of_many"))
         pictures.fetchers.append(later("importing.jobs.fetch_pictures"))
-        chores.of_apps.append(chores.Chore(back_up_if_due, BACK_UP_EVERY))
+        chores.of_apps.append(chores.Chore(later("copies.schedule.back_up_slowly"), BACK_UP_EVERY))
         chores.of_apps.append(chores.Chore(later("notices.gathering.gather"), GATHER_EVERY))
         chores.of_apps.append(chores.Chore(later("notices.gathering.forget_old"), FORGET_EVERY))
         chores.of_apps.append(chores.Chore(later("notices.delivering.deliver_due"), DELIVER_EVERY))
@@ -55,8 +55,3 @@ def later(name: str) -> Callable:
 
     call.__name__ = name.rpartition(".")[2]
     return call
-
-
-def back_up_if_due() -> None:
-    """Make a backup if one is due. The thread that calls it stays at a low priority: see `copies.schedule`."""
-    later("copies.schedule.run")()

@@ -7,7 +7,7 @@ of values, or the number of its line. An archive has no accounts, and no names b
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
@@ -18,6 +18,7 @@ from ..formats.zipped import FixedZip, sums_as_text
 from ..importing.intake.stage import Progress, silent
 from ..importing.pictures import store
 from ..models import Assignment, Collection, Document, Job, JudgeRun, Picture, Ranking, RatingEvent
+from ..models.fields import PackedArrayField
 from .tables import TABLES, Table, in_archive
 from .values import as_json, plain
 
@@ -38,14 +39,14 @@ def write(
 ) -> str:
     """Write the archive into `file`, and return its snapshot id: the SHA-256 of its content.
 
-    The same data give the same bytes. `copied`: without what people did. `judges`: with the judges, their prompts
-    and their answers.
+    The same data give the same bytes. `copied`: without what people did, so that its files are empty. `judges`:
+    with the judges, their prompts and their answers.
     """
     archive = FixedZip()
     with snapshot():
         ids = Ids(collection)
         for table in in_archive(judges=judges, samples=collection.samples.exists()):
-            rows = lines(table, ids) if table.copied or not copied else ()
+            rows = () if copied and not table.copied else lines(table, ids)
             file.writelines(archive.add(table.member, _encoded(rows, table.member, progress), large=True))
         digests = _digests(collection)
     # The pictures themselves need not be part of it: their hashes are.
@@ -107,8 +108,8 @@ def rows_of(table: Table, collection: Collection) -> QuerySet:
 
 def lines(table: Table, ids: Ids) -> Iterator[Line]:
     """The lines of a table, in the order of their ids."""
-    columns = {name: _column(table, name, ids) for name in table.archive}
-    all_lookups = [lookup for lookups, _ in columns.values() for lookup in lookups]
+    columns = [_column(table, name, ids) for name in table.archive]
+    all_lookups = [lookup for column in columns for lookup in column.lookups]
     adapt = ADAPT.get(table.model)
     pks = ids.of(table)
     for start in range(0, len(pks), ROWS_AT_ONCE):
@@ -117,25 +118,33 @@ def lines(table: Table, ids: Ids) -> Iterator[Line]:
         batch = []
         for row in rows.order_by("pk").values(*all_lookups):
             line = {}
-            for name, (lookups, value_in_line) in columns.items():
-                line[name] = value_in_line([row[lookup] for lookup in lookups])
+            for column in columns:
+                line[column.name] = column.value_of([row[lookup] for lookup in column.lookups])
             if adapt:
                 adapt(line)
             batch.append(line)
         yield from _rankings(batch) if table.model is Ranking else batch
 
 
-def _column(table: Table, name: str, ids: Ids) -> tuple[list[str], Callable[[list], Any]]:
-    """The lookups of a column in the database, and the function from their values to the value in a line."""
+class Column(NamedTuple):
+    """A column of a table in an archive."""
+
+    name: str
+    lookups: list[str]  # of the database; of a reference to a row: those of the row's natural key
+    value_of: Callable[[list], Any]  # from the values of the lookups to that in a line
+
+
+def _column(table: Table, name: str, ids: Ids) -> Column:
     field = table.model._meta.get_field(name)
+    if isinstance(field, PackedArrayField):
+        return Column(name, [name], lambda values: values[0])  # an array, which `_rankings` turns into a list
     if not field.is_relation:
-        # Arrays are packed ids or scores, which `_rankings` turns into lists.
-        return [name], lambda values: values[0] if isinstance(values[0], np.ndarray) else plain(values[0])
+        return Column(name, [name], lambda values: plain(values[0]))
     target = TABLES[field.related_model]
     if target.key:
-        return key_lookups(target, f"{name}__"), _key
+        return Column(name, key_lookups(target, f"{name}__"), _key)
     pks = ids.of(target)
-    return [field.attname], lambda values: _line_number(pks, values[0])
+    return Column(name, [field.attname], lambda values: _line_number(pks, values[0]))
 
 
 def key_lookups(table: Table, prefix: str = "") -> list[str]:

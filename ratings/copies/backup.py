@@ -242,16 +242,16 @@ def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Pro
         _set_last_id(model, manifest["last_ids"][table])
     for table, (model, fields) in tables.items():
         progress(f"comparing {table}")
-        digest = hashlib.sha256()
+        _, expected_sha256 = manifest["members"][member_of(table)]
+        sha256 = hashlib.sha256()
         for line in rows(model, fields):
-            digest.update(line)
-        if digest.hexdigest() != manifest["members"][member_of(table)][1]:
+            sha256.update(line)
+        if sha256.hexdigest() != expected_sha256:
             raise Unreadable(f"{name}, {member_of(table)}", "the database keeps other rows", package.COPY_AGAIN)
     for member in manifest["members"]:
-        kind, _, file = member.partition("/")
-        if kind == "files":
+        if member.startswith("files/"):
             progress(member)
-            _store_file(zip_file, name, member, *file.split("/", 1))
+            _store_file(zip_file, name, member)
 
 
 def _lock(models: Sequence[type[Model]]) -> None:
@@ -276,17 +276,17 @@ def _load(zip_file: zipfile.ZipFile, member: str, model: type[Model], fields: Se
     """Load the rows of a table. Raises Unreadable for other columns than the table has."""
     with zip_file.open(member) as file:
         names = json.loads(next(file))
-        by_name = {field.attname: field for field in fields}
-        if set(names) != by_name.keys():
+        fields_by_name = {field.attname: field for field in fields}
+        if set(names) != fields_by_name.keys():
             raise Unreadable(f"{zip_file.filename}, {member}", OTHER_TABLES_PROBLEM, columns.CURE)
-        ordered = [by_name[name] for name in names]
+        fields_of_file = [fields_by_name[name] for name in names]
 
-        def values() -> Iterator[list[Any]]:
+        def rows_of_file() -> Iterator[list[Any]]:
             for line in file:
-                row = json.loads(line)
-                yield [stored(field, value, ours=True) for field, value in zip(ordered, row, strict=True)]
+                values = zip(fields_of_file, json.loads(line), strict=True)
+                yield [stored(field, value, ours=True) for field, value in values]
 
-        insert(model, [field.column for field in ordered], values())
+        insert(model, [field.column for field in fields_of_file], rows_of_file())
 
 
 def _set_last_id(model: type[Model], last: int | None) -> None:
@@ -302,8 +302,9 @@ def _set_last_id(model: type[Model], last: int | None) -> None:
             cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [f'"{name}"', pk, last])
 
 
-def _store_file(zip_file: zipfile.ZipFile, name: str, member: str, store: str, file: str) -> None:
-    """Store a file that is missing. Names are hashes or random, and therefore unique."""
+def _store_file(zip_file: zipfile.ZipFile, name: str, member: str) -> None:
+    """Store the file of a member, files/STORE/FILE, if it is missing. Names are unique: hashes, or random."""
+    _, store, file = member.split("/", 2)
     if storages[store].exists(file):
         return
     with TemporaryFile() as content:

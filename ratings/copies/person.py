@@ -98,19 +98,16 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
     """Each event with the token of the task that the person saw: that of the check, or else of the pair."""
-    checks: dict[tuple, Check] = {
-        (check.rater_id, check.pair_id, check.kind): check for check in Check.objects.filter(rater__in=raters)
-    }
+    checks = {}
+    for check in Check.objects.filter(rater__in=raters):
+        checks[check.rater_id, check.pair_id, check.kind] = check
     for event in events:
         act = event.undoes or event  # an undo concerns what the undone act did
-        # Who put off a repeat has an event of the kind SKIP, as for a pair.
-        kind = Kind.REPEAT if act.kind == Kind.SKIP else act.kind
-        check = checks.get((act.rater_id, act.pair_id, kind))
-        # What was put off before the repeat was made was the pair itself.
-        if check is None or (act.kind == Kind.SKIP and act.created_at < check.created_at):
-            yield event, event.pair.token
-        else:
-            yield event, check.token
+        was_put_off = act.kind == Kind.SKIP  # a repeat, or the pair itself, if there was no repeat at that time
+        check = checks.get((act.rater_id, act.pair_id, Kind.REPEAT if was_put_off else act.kind))
+        if check and was_put_off and act.created_at < check.created_at:
+            check = None
+        yield event, check.token if check else event.pair.token
 
 
 def fields(row: object, *names: str) -> dict:

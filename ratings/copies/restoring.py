@@ -48,6 +48,7 @@ from ..models import (
     Round,
     Sample,
 )
+from ..models.fields import PackedArrayField
 from ..words import counted
 from . import archive as writing
 from . import package, rules
@@ -108,11 +109,12 @@ def _record(table: Table, line: bytes) -> dict[str, Any]:
     rules.check(table.model, record)
     for name in table.archive:
         column = table.model._meta.get_field(name)
-        if not column.is_relation and not (table.model is Ranking and name in ("documents", "scores")):
-            try:
-                record[name] = stored(column, record[name])
-            except ValueError as error:
-                raise ValueError(f"the field {name}: {error}") from error
+        if column.is_relation or isinstance(column, PackedArrayField):
+            continue  # numbers of lines, and the lists of a ranking: `Restoring` turns them into columns
+        try:
+            record[name] = stored(column, record[name])
+        except ValueError as error:
+            raise ValueError(f"the field {name}: {error}") from error
     return record
 
 
@@ -135,22 +137,22 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
         tables = in_archive(judges=TABLES[Judge].member in members, samples=TABLES[Sample].member in members)
         if [table.member for table in tables] != list(members):
             raise Unreadable(name, "its manifest names other files than an archive has", NOT_OURS_CURE)
-        pictures = frozenset(Path(file).stem for file in zip.namelist() if rules.PICTURE.fullmatch(file))
-        expected = {*members, package.MANIFEST, *map(picture_file, pictures)}
-        if unexpected := [file for file in zip.namelist() if file not in expected]:
-            raise Unreadable(name, f"it has the file {unexpected[0]!r}, which no archive has", NOT_OURS_CURE)
+        pictures = [file for file in zip.namelist() if rules.PICTURE.fullmatch(file)]
+        if strange_files := set(zip.namelist()) - {*members, package.MANIFEST, *pictures}:
+            raise Unreadable(name, f"it has the file {min(strange_files)!r}, which no archive has", NOT_OURS_CURE)
         if not ours:
             _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
         package.check(zip, name, members)
         sums = {member: sha256 for member, (_, sha256) in members.items()}
         if snapshot_of(sums) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
-        for digest in pictures:
-            member = picture_file(digest)
-            if zip.getinfo(member).file_size > MOST_BYTES or package.digest(zip, name, member) != digest:
-                raise Unreadable(f"{name}, {member}", "its name is not the SHA-256 of its content", COPY_AGAIN)
+        for picture in pictures:
+            too_large = zip.getinfo(picture).file_size > MOST_BYTES
+            if too_large or picture_file(package.digest(zip, name, picture)) != picture:
+                raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
-        yield Archive(name, manifest["snapshot"], zip, counts, tables, pictures)
+        digests = frozenset(Path(picture).stem for picture in pictures)
+        yield Archive(name, manifest["snapshot"], zip, counts, tables, digests)
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -214,8 +216,8 @@ def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progres
     now = timezone.now()
     copying = job if job and job.kind == Job.Kind.COPY else None
     if copying:
-        made_at = str(now.replace(tzinfo=None))
-        restoring.collection_values |= {"name": copying.options["name"], "created_at": made_at}
+        created_at = str(now.replace(tzinfo=None))  # in the form of the database
+        restoring.collection_values |= {"name": copying.options["name"], "created_at": created_at}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
     try:
@@ -284,11 +286,11 @@ class Restoring:
 
     def _check_table(self, table: Table, progress: Progress) -> None:
         """Check the lines of a file, until too many are refused, and how many there are."""
-        expected = 1 if table.model is Collection else self.archive.counts[table.member]
-        seen = 0
+        expected_lines = 1 if table.model is Collection else self.archive.counts[table.member]
+        checked_lines = 0
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
-            seen += len(batch)
-            records = []
+            checked_lines += len(batch)
+            records = []  # without those that are refused already
             for number, record in batch:
                 if isinstance(record, Refusal):
                     self.report.refuse(record)
@@ -299,11 +301,12 @@ class Restoring:
                 self._refuse(table, number, problem)
             if table.model is Collection and records:
                 self.collection_values = dict(records[0][1])
-            progress(f"checking {table.member}", min(1.0, seen / max(expected, 1)), seen)
+            share = min(1.0, checked_lines / max(expected_lines, 1))
+            progress(f"checking {table.member}", share, checked_lines)
             if self.report.refused >= REFUSALS_KEPT:
                 return
-        if seen != expected:
-            self._refuse(table, 0, f"it has {seen:,} lines, and must have {expected:,}")
+        if checked_lines != expected_lines:
+            self._refuse(table, 0, f"it has {checked_lines:,} lines, and must have {expected_lines:,}")
 
     def _refuse(self, table: Table, number: int, problem: str) -> None:
         self.report.refuse(self.archive.refusal(table.member, number, problem))
@@ -330,18 +333,24 @@ class Restoring:
     def _resolve_column(
         self, table: Table, name: str, target: Table, records: Sequence[tuple[int, dict]]
     ) -> Iterator[tuple[int, str]]:
-        """Replace the references of a column by numbers of lines of `target`. Yields the wrong lines."""
-        may_lack = table.model._meta.get_field(name).null
-        lines = self._lines(target, {as_json(record[name]) for _, record in records}) if target.key else {}
+        """Replace the references of a column by numbers of lines of `target`.
+
+        A reference is a natural key or, to a table without one, a number of a line already: in the same file that
+        of an earlier line. Yields number and problem of each line whose reference leads nowhere.
+        """
+        may_be_none = table.model._meta.get_field(name).null
+        lines_by_key = {}
+        if target.key:
+            lines_by_key = self._lines(target, {as_json(record[name]) for _, record in records})
         for number, record in records:
             reference = record[name]
-            if reference is None and may_lack:
+            if reference is None and may_be_none:
                 continue
             if target.key:
-                line = lines.get(as_json(reference))
-            else:  # a row without a natural key is named by its line, in its own file by an earlier one
-                last = number - 1 if target is table else self.archive.counts[target.member]
-                line = reference if type(reference) is int and 1 <= reference <= last else None
+                line = lines_by_key.get(as_json(reference))
+            else:
+                last_line = number - 1 if target is table else self.archive.counts[target.member]
+                line = reference if type(reference) is int and 1 <= reference <= last_line else None
             record[name] = line
             if line is None:
                 yield number, f"{target.member} has no line {as_json(reference):.200}"
@@ -366,18 +375,18 @@ class Restoring:
 
     def _picture_problems(self) -> Iterator[tuple[int, str]]:
         """(number of a line, problem) of each wrong picture. Number 0: no line names it."""
-        named = set()
+        named_digests = set()
         for number, record in self.archive.records(TABLES[Picture]):
-            for digest in filter(None, (record["small"], record["large"])):
+            for digest in filter(None, (record["small"], record["large"])):  # "": it is not fetched
                 if digest not in self.archive.pictures:
                     yield number, f"the archive has no {picture_file(digest)}"
-                elif digest not in named:
+                elif digest not in named_digests:
                     try:
                         checked(self.archive.zip.read(picture_file(digest)))
                     except Unusable as error:
                         yield number, f"{picture_file(digest)}: {error}"
-                named.add(digest)
-        for digest in sorted(self.archive.pictures - named):
+                named_digests.add(digest)
+        for digest in sorted(self.archive.pictures - named_digests):
             yield 0, f"no line names {picture_file(digest)}"
 
     # Write
@@ -393,15 +402,14 @@ class Restoring:
         self.ids[table.model] = array("q", [0])
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
-            if wrong := list(self._resolve_references(table, batch)):
-                raise AssertionError(f"{wrong[0]}, although it was checked before")
+            for number, problem in self._resolve_references(table, batch):
+                raise AssertionError(f"line {number}: {problem}, although it was checked before")
             ids = new_ids(table.model, len(batch))
             # Before `_row` looks ids up: an event that undoes another may refer to a line of the same batch.
             self.ids[table.model].extend(ids)
-            records = [record for _, record in batch]
-            rows = [
-                defaults | {"id": pk} | self._row(table, record) for pk, record in zip(ids, records, strict=True)
-            ]
+            rows = []
+            for pk, (_, record) in zip(ids, batch, strict=True):
+                rows.append(defaults | {"id": pk} | self._row(table, record))
             self._renew_tokens(table.model, rows)
             self._insert(table, rows, first_line=batch[0][0])
             self._remember(table.model, rows)
@@ -416,9 +424,10 @@ class Restoring:
         row = {}
         for name, value in record.items():
             column = table.model._meta.get_field(name)
-            related = self.ids.get(column.related_model) if column.is_relation else None
-            row[column.attname] = value if related is None or value is None else related[value]
-        if "collection" in [column.name for column in table.model._meta.concrete_fields]:
+            if column.is_relation and value is not None:
+                value = self.ids[column.related_model][value]
+            row[column.attname] = value
+        if any(column.name == "collection" for column in table.model._meta.concrete_fields):
             row["collection_id"] = self.collection
         if table.model is Ranking:
             ids = np.frombuffer(self.ids[Document], np.int64)[np.array(record["documents"], np.int64)]
@@ -446,7 +455,7 @@ class Restoring:
         self.renewed_tokens += len(taken)
 
     def _insert(self, table: Table, rows: list[dict], first_line: int) -> None:
-        """Insert the rows of the lines from that number on. Raises Refused if they break a rule of the database."""
+        """Insert the rows of the lines from that number on. Raises Refused if the database refuses them."""
         names = list(rows[0])
         try:
             insert(table.model, names, [[row[name] for name in names] for row in rows])

@@ -5,21 +5,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ..database.bulk import among
 from ..formats.registry import TEXT, Format
 from ..formats.rows import RatingLine, RunLine
 from ..models import Collection, Document, Rating, RatingEvent, System
 
-IDS_PER_QUERY = 5_000
-RATING_LOOKUPS = (
-    "pair",
-    "pair__document__key",
-    "rater",
-    "rater__name",
-    "grade__value",
-    "reason",
-    "comment",
-    "changed_at",
-)
+RATING_LOOKUPS = ["pair", "pair__document__key", "rater", "rater__name"]
+RATING_LOOKUPS += ["grade__value", "reason", "comment", "changed_at"]
 Kind = RatingEvent.Kind
 
 
@@ -31,19 +23,10 @@ def run(system: System) -> Iterator[RunLine]:
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:
         ids = ranking.documents.tolist()
-        keys = keys_of(ids)
+        keys = dict(Document.objects.filter(pk__in=among(ids, "bigint")).values_list("pk", "key"))
         scores = ranking.scores if ranking.scores is not None else 1 / np.arange(1, len(ids) + 1)
         for rank, (pk, score) in enumerate(zip(ids, scores.tolist(), strict=True), 1):
             yield RunLine(0, ranking.query.key, keys[pk], rank, score, system.name)  # line 0: of no file
-
-
-def keys_of(ids: list[int]) -> dict[int, str]:
-    """Id -> key of documents. One database query for 5,000."""
-    keys = {}
-    for start in range(0, len(ids), IDS_PER_QUERY):
-        chunk = ids[start : start + IDS_PER_QUERY]
-        keys.update(Document.objects.filter(pk__in=chunk).values_list("pk", "key"))
-    return keys
 
 
 def query_names(collection: Collection, format: Format) -> dict[str, str]:
@@ -69,12 +52,12 @@ def ratings(
     query_name = query_names(collection, format)
     for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
         rows = Rating.objects.counted().filter(pair__query=query).values_list(*RATING_LOOKUPS)
-        seconds = _seconds(query)
+        seconds_of = _seconds(query)
         lines = []
         for pair, document, rater, own_name, grade, reason, comment, rated_at in rows:
             name = own_name if names is None else names[rater]
-            took = seconds.get((pair, rater))
-            lines.append(RatingLine(0, query_name[key], document, name, grade, reason, comment, took, rated_at))
+            rating = grade, reason, comment, seconds_of.get((pair, rater)), rated_at
+            lines.append(RatingLine(0, query_name[key], document, name, *rating))  # line 0: of no file
         yield from sorted(lines, key=lambda line: (line.document, line.rater))
 
 

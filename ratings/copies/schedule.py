@@ -40,7 +40,7 @@ def overdue_problem(*, now: datetime | None = None) -> str:
     return f"The last good backup is of {last_at:%Y-%m-%d %H:%M} UTC. The log of the worker says why."
 
 
-def run() -> None:
+def back_up_slowly() -> None:
     """Make a backup if one is due, at low priority. The thread that calls it stays at that priority."""
     backup.lower_priority()
     back_up_if_due()

@@ -14,17 +14,26 @@ BLOCK_BYTES = 1 << 20
 
 def referenced(apps: Apps, store: str) -> dict[str, bool]:
     """{name of a file to which rows refer: whether a row needs the file}"""
-    is_needed: dict[str, bool] = {}
-    if store == "pictures":
-        rows = apps.get_model("ratings", "picture")._base_manager.filter(state="ready")
-        for digests in rows.values_list("small", "large").iterator():
-            is_needed |= {name_of(digest): True for digest in digests}
-    else:
-        jobs = apps.get_model("ratings", "job")._base_manager.exclude(files=[])
-        for state, files in jobs.order_by("pk").values_list("state", "files").iterator():
-            for name in (file["stored"] for file in files if "stored" in file):
-                is_needed[name] = is_needed.get(name, False) or state in UNFINISHED_STATES
-    return is_needed
+    return _pictures(apps) if store == "pictures" else _uploads(apps)
+
+
+def _pictures(apps: Apps) -> dict[str, bool]:
+    ready = apps.get_model("ratings", "picture")._base_manager.filter(state="ready")
+    names = {}
+    for small, large in ready.values_list("small", "large").iterator():
+        names |= {name_of(small): True, name_of(large): True}
+    return names
+
+
+def _uploads(apps: Apps) -> dict[str, bool]:
+    """Uploaded files. Once a job is over, it needs its files no more, and they may be deleted."""
+    jobs = apps.get_model("ratings", "job")._base_manager.exclude(files=[])
+    names: dict[str, bool] = {}
+    for state, files in jobs.order_by("pk").values_list("state", "files").iterator():
+        for file in files:
+            if name := file.get("stored"):
+                names[name] = names.get(name, False) or state in UNFINISHED_STATES
+    return names
 
 
 def blocks(store: str, name: str) -> Iterator[bytes]:

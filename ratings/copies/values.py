@@ -67,24 +67,27 @@ def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
             raise ValueError("it is missing")
         return None
     kind = kind_of(field)
-    types, called = JSON_TYPES.get(kind, TEXT_TYPE)
-    if not isinstance(value, types) or (isinstance(value, bool) and kind != "BooleanField"):
-        raise ValueError(f"{quoted(value)} is not {called}")
+    json_types, name_of_types = JSON_TYPES.get(kind, TEXT_TYPE)
+    is_bool_elsewhere = isinstance(value, bool) and kind != "BooleanField"  # Python counts True among the integers
+    if is_bool_elsewhere or not isinstance(value, json_types):
+        raise ValueError(f"{quoted(value)} is not {name_of_types}")
     if kind == "BinaryField":
         return b64decode(value, validate=True)
     try:
-        read = value if field.remote_field else field.to_python(value)
-        if kind == "FloatField" and not math.isfinite(read):
+        python_value = value if field.remote_field else field.to_python(value)
+        if kind == "FloatField" and not math.isfinite(python_value):
             raise ValueError(f"{quoted(value)} is not a finite number")
         if not ours:
-            field.run_validators(read)
+            field.run_validators(python_value)
     except OverflowError as error:
         raise ValueError(f"{quoted(value)} is too large") from error
     except ValidationError as error:
         raise ValueError(f"{quoted(value)}: {' '.join(error.messages).rstrip('.')}") from error
-    if not ours and field.choices and read not in ("", *dict(field.flatchoices)):
-        raise ValueError(f"{quoted(value)} is none of {', '.join(filter(None, dict(field.flatchoices)))}")
-    return _in_database_form(kind, read)
+    if field.choices and not ours:
+        choices = [choice for choice, _ in field.flatchoices if choice]
+        if python_value not in ("", *choices):
+            raise ValueError(f"{quoted(value)} is none of {', '.join(choices)}")
+    return _in_database_form(kind, python_value)
 
 
 def _in_database_form(kind: str, value: Any) -> Any:
