@@ -64,13 +64,14 @@ def words(option: Option) -> str:
 
 def _value(option: Option) -> str:
     """The value of the option as one types it: a word, or a list such as query=NAME,document=Doc."""
+    is_map = option.name == "map"
     if option.value is None:
-        return "WORD=GRADE" if option.name == "map" else "NAME"
+        return "WORD=GRADE" if is_map else "NAME"
     if isinstance(option.value, str):
         return shlex.quote(option.value)
     pairs = []
     for name, value in option.value.items():
-        if value is None:  # for the person to fill in
-            value = "GRADE" if option.name == "map" else "NAME|NAME" if name in SEVERAL.values() else "NAME"
-        pairs.append(listed_pair(name, value))
+        column = "NAME|NAME" if name in SEVERAL.values() else "NAME"
+        placeholder = "GRADE" if is_map else column  # where the person fills in the value
+        pairs.append(listed_pair(name, placeholder if value is None else value))
     return shlex.quote(",".join(pairs))

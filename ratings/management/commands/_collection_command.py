@@ -13,7 +13,7 @@ from ratings.formats.refusal import Refusal
 from ratings.formats.registry import BY_NAME, writable
 from ratings.management.refusals import Refused, line_of
 from ratings.management.whole_file import whole_file
-from ratings.models import Collection
+from ratings.models import Collection, System
 from ratings.people import audit
 from ratings.words import as_sentence, counted
 
@@ -39,6 +39,15 @@ class CollectionCommand(BaseCommand):
         if to_change and collection.put_away_at:
             raise Refused(f"{slug} is put away. Take it out again on its page Collection. Nothing was written.")
         return collection
+
+    def systems(self, collection: Collection, names: Sequence[str]) -> list[System]:
+        """The systems of these names; all if none is named. Raises Refused for unknown names and for no system."""
+        systems = list(collection.systems.filter(name__in=names) if names else collection.systems.all())
+        unknown_names = sorted(set(names) - {system.name for system in systems})
+        if unknown_names or not systems:
+            present = ", ".join(collection.systems.values_list("name", flat=True)) or "none; use import_run first"
+            raise Refused(f"No such system: {', '.join(unknown_names) or '(none)'}. Systems here: {present}.")
+        return systems
 
 
 class ReportingCommand(BaseCommand):

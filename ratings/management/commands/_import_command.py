@@ -90,25 +90,26 @@ class ImportRowsCommand(ImportCommand):
         """Run one of the imports with the options of the command. `own_options` names those that only it has."""
         with refusing():
             # Each may be given again, as a refusal that names one asks for it beside those given before.
-            lists = {"columns": pairs(",".join(options["columns"]), "--columns", none=True)}
+            lists = {"columns": pairs(",".join(options["columns"]), "--columns", to_columns=True)}
             lists["grades"] = pairs(",".join(options.get("map", [])), "--map")
             reading = opening.reading(options | lists)
         choices = {name: options[name] for name in ("format", "queries_by", *own_options) if name in options}
         self.run_import(intake, slug, files, reading, **choices)
 
 
-def pairs(text: str, option: str, *, none: bool = False) -> dict[str, str]:
+def pairs(text: str, option: str, *, to_columns: bool = False) -> dict[str, str]:
     """{name: value} of a list such as `query=Q,"document=doc, id"`, the value of `option`. Raises ValueError.
 
-    If `none`, a value may be empty.
+    `to_columns`: the values are names of columns, and may be empty.
     """
-    values = {}
-    for pair in next(csv.reader(text.splitlines()), []):
+    values: dict[str, str] = {}
+    for pair in next(csv.reader(text.splitlines()), []):  # of the one line; none if the text is empty
         # The name of a column may hold a =, and so may a word that stands for a grade.
-        name, equals, value = pair.partition("=") if none else pair.rpartition("=")
-        if not (name.strip() and equals and (value.strip() or none)):
+        name, equals, value = pair.partition("=") if to_columns else pair.rpartition("=")
+        name, value = name.strip(), value.strip()
+        if not name or not equals or not (value or to_columns):
             raise ValueError(f"cannot read {pair!r} of {option}: it is a list such as name=value,name=value")
-        if name.strip() in values:
-            raise ValueError(f"{option} says twice what {name.strip()} is")
-        values[name.strip()] = value.strip()
+        if name in values:
+            raise ValueError(f"{option} says twice what {name} is")
+        values[name] = value
     return values

@@ -17,11 +17,7 @@ class Command(ExportRowsCommand):
         parser.add_argument("--ir-metadata", choices=run_metadata.METADATA_PLACES, default="", help=text)
 
     def handle(self, *, slug: str, system: str, format: str, output: str | None, **options) -> None:
-        systems = self.collection(slug).systems
-        chosen = systems.filter(name=system).first()
-        if chosen is None:
-            known = ", ".join(systems.values_list("name", flat=True)) or "none; use import_run first"
-            raise Refused(f"There is no system {system!r}. Systems here: {known}.")
+        (chosen,) = self.systems(self.collection(slug), [system])
         how = options["ir_metadata"]
         if how == "comments" and format != self.default:
             raise Refused(f"Only {self.default} can have comments. Give --ir-metadata file.")

@@ -21,11 +21,7 @@ class Command(CollectionCommand):
         self, *, slug: str, depth: int, ratings: int, system: list[str], order: str | None = None, **options
     ) -> None:
         collection = self.collection(slug, to_change=True)
-        systems = list(collection.systems.filter(name__in=system) if system else collection.systems.all())
-        unknown = sorted(set(system) - {chosen.name for chosen in systems})
-        if unknown or not systems:
-            known = ", ".join(collection.systems.values_list("name", flat=True)) or "none; use import_run first"
-            raise Refused(f"No such system: {', '.join(unknown) or '(none)'}. Systems here: {known}.")
+        systems = self.systems(collection, system)
         try:
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
         except ValueError as error:

@@ -66,14 +66,9 @@ class Command(ReportingCommand, CollectionCommand):
         try:
             with (
                 refusing(),
-                ProgressLine(self.stderr) as show,
-                running_job(search_engine, settings) as (job, store),
+                ProgressLine(self.stderr) as line,
+                running_job(search_engine, settings, line) as (job, progress),
             ):
-
-                def progress(name: str, share: float | None, rows: int) -> None:
-                    store(name, share, rows)
-                    show(name, share, rows)
-
                 report = turns.fetch(job, connection, progress, seconds=math.inf)
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
@@ -83,10 +78,10 @@ class Command(ReportingCommand, CollectionCommand):
 
 
 @contextmanager
-def running_job(engine: Engine, settings: dict) -> Iterator[tuple[Job, signs.Progress]]:
-    """A running job for this command, and the function that stores its progress, so that no worker takes it up.
+def running_job(engine: Engine, settings: dict, line: ProgressLine) -> Iterator[tuple[Job, signs.Progress]]:
+    """A running job for this command, and the function that stores its progress and shows it in the line.
 
-    The job is deleted afterwards, unless its import was published.
+    The stored progress keeps workers from taking it up. It is deleted afterwards, unless its import was published.
     """
     now = timezone.now()
     job = Job.objects.create(
@@ -94,7 +89,12 @@ def running_job(engine: Engine, settings: dict) -> Iterator[tuple[Job, signs.Pro
         state=Job.State.RUNNING, started_at=now, beat_at=now,
     )  # fmt: skip
     try:
-        with signs.shown(job) as progress:
+        with signs.shown(job) as store:
+
+            def progress(name: str, share: float | None, rows: int) -> None:
+                store(name, share, rows)
+                line(name, share, rows)
+
             yield job, progress
     finally:
         with transaction.atomic():

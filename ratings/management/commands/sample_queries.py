@@ -46,7 +46,7 @@ class Command(ImportCommand):
             raise Refused(f"--count must be from 1 to {MOST_QUERIES:,}, not {count:,}. Nothing was written.")
         collection = self.collection(slug, to_change=True)
         with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
-            columns = pairs(",".join(options["columns"]), "--columns", none=True)
+            columns = pairs(",".join(options["columns"]), "--columns", to_columns=True)
             if options["strata"]:
                 columns["stratum"] = options["strata"]
             reading = opening.reading(options | {"columns": columns})
@@ -80,8 +80,9 @@ def design_of(options: dict) -> Design:
             raise ValueError(f"--shares: {share!r} of {name} is not a number") from error
         if not 0 <= shares[name] < float("inf"):
             raise ValueError(f"--shares: the share {share} of {name} is not a number from 0 on")
-    divided = bool(options["strata"] or shares)
-    method = options["method"] or (Sample.Method.STRATA if divided else Sample.Method.PROPORTIONAL)
-    if divided and method != Sample.Method.STRATA:
+    names_strata = bool(options["strata"] or shares)
+    usual_method = Sample.Method.STRATA if names_strata else Sample.Method.PROPORTIONAL
+    method = options["method"] or usual_method
+    if names_strata and method != Sample.Method.STRATA:
         raise ValueError(f"--strata and --shares need --method strata, not {method}")
     return Design(options["count"], method, shares, options["seed"], options["days"])
