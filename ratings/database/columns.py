@@ -15,17 +15,17 @@ CURE = (
 
 def differing() -> list[str]:
     """The columns that only the models or only the database has, as table.column in alphabetical order."""
-    different: set[str] = set()
+    columns: list[str] = []
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
         for model in apps.get_models(include_auto_created=True):
             table = model._meta.db_table
             if not model._meta.managed or model._meta.proxy:
                 continue
-            in_database = set()
+            names_in_database = set()
             if table in tables:
                 cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)} LIMIT 0")
-                in_database = {name for name, *_ in cursor.description}
-            in_model = {field.column for field in model._meta.local_concrete_fields}
-            different |= {f"{table}.{name}" for name in in_model ^ in_database}
-    return sorted(different)
+                names_in_database = {name for name, *_ in cursor.description}
+            names_in_model = {field.column for field in model._meta.local_concrete_fields}
+            columns += [f"{table}.{name}" for name in names_in_model ^ names_in_database]
+    return sorted(columns)

@@ -28,16 +28,17 @@ def alone() -> Iterator[None]:
 @contextmanager
 def _alone_on_postgresql() -> Iterator[None]:
     # It asks again and again: an index that is built concurrently waits for all statements, even waiting ones.
-    while not _asked("pg_try_advisory_lock"):
+    while not _result("pg_try_advisory_lock"):
         time.sleep(SECONDS_BETWEEN_TRIES)
     try:
         yield
     finally:
         with suppress(DatabaseError):  # the session has ended, and its lock with it
-            _asked("pg_advisory_unlock")
+            _result("pg_advisory_unlock")
 
 
-def _asked(function: str) -> bool:
+def _result(function: str) -> bool:
+    """The result of a function of PostgreSQL that is called with the number of the lock."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(%s)", [LOCK_NUMBER])
         return cursor.fetchone()[0]

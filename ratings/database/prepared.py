@@ -105,13 +105,13 @@ class Statement:
         if driver in self._prepared:
             return
         types = ", ".join(place.field.rel_db_type(connection) for place in self._places)
-        texts = []
+        sql_of_params = []  # $1 and so on for a place, a literal for any other
         for param in self._params:
             if isinstance(param, Place):
-                texts.append(f"${self._places.index(param) + 1}")
+                sql_of_params.append(f"${self._places.index(param) + 1}")
             else:
-                texts.append(connection.ops.compose_sql("%s", [param]))
-        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(texts)}")
+                sql_of_params.append(connection.ops.compose_sql("%s", [param]))
+        driver.execute(f"PREPARE {self._name} ({types}) AS {self._sql % tuple(sql_of_params)}")
         self._prepared.add(driver)
 
 

@@ -27,14 +27,10 @@ def publish(rows: models.Manager, content: dict, *, base: int) -> models.Model:
         raise Unchanged
     try:
         with transaction.atomic():
-            return rows.create(version=number_after(latest), **content)
+            return rows.create(version=latest.version + 1 if latest else 1, **content)
     except IntegrityError as error:  # a concurrent save created this version
         raise Outdated(latest_of(rows)) from error
 
 
 def latest_of(rows: models.Manager) -> models.Model | None:
     return rows.order_by("-version").first()
-
-
-def number_after(latest: models.Model | None) -> int:
-    return latest.version + 1 if latest else 1

@@ -5,10 +5,10 @@ from django.db import models
 
 class AppendOnlyQuerySet(models.QuerySet):
     def update(self, **kwargs):
-        raise TypeError(change_refused(self.model))
+        raise TypeError(refusal(self.model, "changed"))
 
     def delete(self):
-        raise TypeError(deletion_refused(self.model))
+        raise TypeError(refusal(self.model, "deleted"))
 
     def permitted_update(self, **kwargs) -> int:
         """The number of rows, after a change that erases a person: the only kind that is allowed."""
@@ -25,16 +25,12 @@ class AppendOnly(models.Model):
 
     def save(self, *args, **kwargs):
         if self.pk is not None:
-            raise TypeError(change_refused(type(self)))
+            raise TypeError(refusal(type(self), "changed"))
         super().save(*args, **kwargs)
 
     def delete(self, *args, **kwargs):
-        raise TypeError(deletion_refused(type(self)))
+        raise TypeError(refusal(type(self), "deleted"))
 
 
-def change_refused(model: type[models.Model]) -> str:
-    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never changed."
-
-
-def deletion_refused(model: type[models.Model]) -> str:
-    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never deleted."
+def refusal(model: type[models.Model], act: str) -> str:
+    return f"{str(model._meta.verbose_name_plural).capitalize()} are written once and never {act}."
