@@ -317,8 +317,9 @@ class Restoring:
             return
         for number, record in records:
             key = as_json(_own_key(table, record))
-            inserted = self.keys.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", [table.name, key, number])
-            if not inserted.rowcount:
+            row = [table.member, key, number]
+            is_new = self.keys.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", row).rowcount
+            if not is_new:
                 self._refuse(table, number, f"{key} already appears on line {self._lines(table, {key})[key]:,}")
 
     def _resolve_references(self, table: Table, records: Sequence[tuple[int, dict]]) -> Iterator[tuple[int, str]]:
@@ -369,7 +370,7 @@ class Restoring:
         """{key: number of its line} of the natural keys, as JSON, that the table has."""
         rows = self.keys.execute(
             "SELECT key, line FROM keys WHERE tab = ? AND key IN (SELECT value FROM json_each(?))",
-            [table.name, json.dumps(sorted(keys))],
+            [table.member, json.dumps(sorted(keys))],
         )
         return dict(rows.fetchall())
 

@@ -75,10 +75,6 @@ class Table:
     samples: bool = False  # whether only archives of collections with a sample from a log have its file
 
     @property
-    def name(self) -> str:
-        return self.model._meta.label_lower
-
-    @property
     def relations(self) -> list[Field]:
         """The columns of archives that refer to rows."""
         columns = map(self.model._meta.get_field, self.archive)

@@ -20,6 +20,7 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from ..database.bulk import among
+from ..importing.intake.publishing import Superseded
 from ..importing.intake.stage import batched
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
 from ..models.job import LEASE
@@ -46,7 +47,6 @@ NONE_GRADED = (
     f"None of the first {MOST_UNGRADED} pairs has a grade. Look below for the reasons. Check the key, or make a"
     " version that has other parameters or another prompt and sends the schema of the answer, or continue."
 )
-NO_MORE_TURNS = object()  # in place of a turn of a run that has ended
 STOPPED_BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
 ROW_FIELDS = [field.name for field in Answer._meta.fields]
 
@@ -160,10 +160,6 @@ def _change(run: JudgeRun, old_states: list[str], new_state: str, **fields) -> b
 # The worker
 
 
-class Superseded(Exception):
-    """Another worker has taken the run up."""
-
-
 def work_due() -> None:
     """Work on the runs that wait, or whose worker died, until none is left: one of each collection, in turns.
 
@@ -179,7 +175,8 @@ def work_due() -> None:
                 if collection not in turns_of_collections and run.take_up():
                     turns_of_collections[collection] = work_on(run, turns_of_collections)
         for collection, turns in list(turns_of_collections.items()):
-            if next(turns, NO_MORE_TURNS) is NO_MORE_TURNS:
+            has_ended = next(turns, True)  # a turn yields None
+            if has_ended:
                 del turns_of_collections[collection]
         if not turns_of_collections:
             return

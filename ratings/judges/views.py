@@ -182,11 +182,11 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
         "probed": probe_results(collection, judge_versions),
         "least": short_value(collection.relevant_from),
     }
-    refused = sent is not None and not sent.is_valid()
-    if isinstance(sent, RunForm) and not refused:
+    is_refused = sent is not None and not sent.is_valid()
+    if isinstance(sent, RunForm) and not is_refused:
         context |= run_estimate(sent)
-    status = 400 if refused or "problem" in context else 200  # "problem": the run cannot start
-    return render(request, "ratings/judge.html", context, status=status)
+    cannot_start = "problem" in context
+    return render(request, "ratings/judge.html", context, status=400 if is_refused or cannot_start else 200)
 
 
 def uses_of(judge: Judge) -> list[dict]:
@@ -244,6 +244,8 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
     ungraded = run.answers.exclude(problem="").order_by()
     problem_counts = ungraded.values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
+    named_models = run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()
+    may_wait = run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING)
     context = {
         **frame(collection, "judges"),
         "run": run,
@@ -252,8 +254,8 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problem_counts],
         "asked": labels.get(problem, ""),
-        "models": list(run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()),
-        "no_worker": no_worker_warning() if run.state in (JudgeRun.State.QUEUED, JudgeRun.State.RUNNING) else "",
+        "models": list(named_models),
+        "no_worker": no_worker_warning() if may_wait else "",
         **paged(request, answers, ROWS_PER_PAGE),
     }
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)

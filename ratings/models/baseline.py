@@ -27,9 +27,7 @@ class Baseline(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        constraints = [
-            known_value("kind", ["fixed", "release"], "kind_of_baseline_is_known"),
-        ]
+        constraints = [known_value("kind", ["fixed", "release"], "kind_of_baseline_is_known")]
 
     def __str__(self) -> str:
         return f"{self.name}, {self.get_kind_display()}"

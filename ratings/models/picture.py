@@ -51,9 +51,7 @@ class Picture(models.Model):
                 name="a_ready_picture_has_files",
             ),
         ]
-        indexes = [
-            models.Index(fields=["collection", "state", "id"], name="picture_by_state"),
-        ]
+        indexes = [models.Index(fields=["collection", "state", "id"], name="picture_by_state")]
 
     def address(self, size: str) -> str:
         return reverse("picture", args=[self.token, size])
