@@ -147,9 +147,9 @@ def _write(file: BinaryIO, made_at: datetime, progress: Progress) -> dict:
     last_ids = {}
     missing = []
     # Files come first: the older the snapshot, the more of its files may have been deleted meanwhile.
-    for store in stores.STORES:
+    for store, referenced in stores.REFERENCED.items():
         progress(store)
-        for name, is_needed in sorted(stores.referenced(apps, store).items()):
+        for name, is_needed in sorted(referenced(apps).items()):
             if storages[store].exists(name):
                 file.writelines(archive.add(f"files/{store}/{name}", stores.blocks(store, name), large=True))
             elif is_needed:

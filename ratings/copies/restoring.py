@@ -61,9 +61,9 @@ LINES_AT_ONCE = 500
 LONGEST_LINE = 1 << 26  # bytes of a line
 NOT_OURS_CURE = "Check that this is the file you meant; export_collection makes such archives."
 EXPORT_AGAIN = "Export it again, by this version of Idealist, and do not edit it by hand."
-# The models to whose rows lines refer.
-NAMED_MODELS = {column.related_model for table in TABLES.values() if table.archive for column in table.relations}
-NAMED_MODELS.add(Document)
+COLUMNS = [table.model._meta.get_field(name) for table in TABLES.values() for name in table.archive]
+# The models to whose rows lines refer. Rankings refer to documents, too.
+NAMED_MODELS = {Document, *(column.related_model for column in COLUMNS if column.is_relation)}
 PAIR_FIELDS = "query", "document"
 KEYS_TABLE = "keys (tab, key, line, PRIMARY KEY (tab, key)) WITHOUT ROWID"  # the line of each natural key
 

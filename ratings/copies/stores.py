@@ -7,14 +7,8 @@ from django.core.files.storage import storages
 
 from ..importing.pictures.store import name_of
 
-STORES = ("pictures", "uploads")
 UNFINISHED_STATES = ("queued", "running")  # the states of jobs that still need their files
 BLOCK_BYTES = 1 << 20
-
-
-def referenced(apps: Apps, store: str) -> dict[str, bool]:
-    """{name of a file to which rows refer: whether a row needs the file}"""
-    return _pictures(apps) if store == "pictures" else _uploads(apps)
 
 
 def _pictures(apps: Apps) -> dict[str, bool]:
@@ -34,6 +28,10 @@ def _uploads(apps: Apps) -> dict[str, bool]:
             if name := file.get("stored"):
                 names[name] = names.get(name, False) or state in UNFINISHED_STATES
     return names
+
+
+# For each store the function that returns {name of a file to which rows refer: whether a row needs the file}.
+REFERENCED = {"pictures": _pictures, "uploads": _uploads}
 
 
 def blocks(store: str, name: str) -> Iterator[bytes]:

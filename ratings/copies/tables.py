@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Field, Model, QuerySet
+from django.db.models import Model, QuerySet
 
 from ..models import (
     MAKERS,
@@ -73,12 +73,6 @@ class Table:
     copied: bool = False  # whether a copy of a collection has its rows
     judges: bool = False  # whether archives have its rows only with the judges
     samples: bool = False  # whether only archives of collections with a sample from a log have its file
-
-    @property
-    def relations(self) -> list[Field]:
-        """The columns of archives that refer to rows."""
-        columns = map(self.model._meta.get_field, self.archive)
-        return [column for column in columns if column.is_relation]
 
     @property
     def member(self) -> str:

@@ -23,7 +23,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from django.db import DEFAULT_DB_ALIAS, connections, models, router
+from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models import sql
 from django.db.models.expressions import Expression
 from django.db.models.query import get_related_populators
@@ -60,15 +60,14 @@ class Place(NamedTuple):
 
 
 class Statement:
-    """SQL and its parameters, some of which are places, for one database.
+    """SQL and its parameters, some of which are places.
 
     PostgreSQL gets one PREPARE in each connection and then an EXECUTE by name, so that it keeps its plan. All
     other parameters become constants in the text of the statement: PostgreSQL uses a partial index only if it sees
     the constants of its condition.
     """
 
-    def __init__(self, sql: str, params: Sequence[Any], alias: str) -> None:
-        self.alias = alias
+    def __init__(self, sql: str, params: Sequence[Any]) -> None:
         self._sql, self._params = sql, params
         self._name = f"idealist_{next(_numbers)}"
         self._prepared: WeakSet = WeakSet()  # connections of the driver
@@ -76,18 +75,17 @@ class Statement:
     @contextmanager
     def run(self, values: Mapping[str, Any]) -> Iterator:
         """The cursor after the statement was executed with these values of its blanks."""
-        connection = connections[self.alias]
         with connection.cursor() as cursor:
             if can_prepare(connection):
-                self._prepare(connection)
+                self._prepare()
                 params, statement = self._places, self._execute
             else:
                 params, statement = self._params, self._sql
-            cursor.execute(statement, [self._value(param, values, connection) for param in params])
+            cursor.execute(statement, [self._value(param, values) for param in params])
             yield cursor
 
     @staticmethod
-    def _value(param: Any, values: Mapping[str, Any], connection) -> Any:
+    def _value(param: Any, values: Mapping[str, Any]) -> Any:
         return param.field.get_db_prep_save(values[param.name], connection) if isinstance(param, Place) else param
 
     @cached_property
@@ -99,8 +97,8 @@ class Statement:
     def _execute(self) -> str:
         return f"EXECUTE {self._name} ({', '.join(['%s'] * len(self._places))})"
 
-    def _prepare(self, connection) -> None:
-        """Prepare the statement on this connection, unless it is prepared there."""
+    def _prepare(self) -> None:
+        """Prepare the statement on this thread's connection, unless it is prepared there."""
         driver = connection.connection
         if driver in self._prepared:
             return
@@ -135,7 +133,7 @@ class Prepared:
 
     @once
     def _statement(self) -> Statement:
-        return Statement(*self._compiler.as_sql(), self._compiler.using)
+        return Statement(*self._compiler.as_sql())
 
     # What follows does the same as django.db.models.query.ModelIterable.
 
@@ -204,7 +202,7 @@ class PreparedUnion:
             statement, own_params = part.query.sql_with_params()
             parts.append(f"SELECT {number}, part{number}.* FROM ({statement}) AS part{number}")
             params += own_params
-        return Statement(" UNION ALL ".join(parts), params, DEFAULT_DB_ALIAS)
+        return Statement(" UNION ALL ".join(parts), params)
 
 
 class PreparedUpdate:
@@ -225,8 +223,7 @@ class PreparedUpdate:
         queryset = self._make()
         query = queryset.query.chain(sql.UpdateQuery)
         query.add_update_values(self._values)
-        alias = router.db_for_write(queryset.model)
-        return Statement(*query.get_compiler(using=alias).as_sql(), alias)
+        return Statement(*query.get_compiler(using=DEFAULT_DB_ALIAS).as_sql())
 
 
 class PreparedInsert:
@@ -240,15 +237,14 @@ class PreparedInsert:
         values = {field.attname: field.pre_save(row, add=True) for field in self._fields}
         with self._statement.run(values) as cursor:
             (row.pk,) = cursor.fetchone()
-        row._state.adding, row._state.db = False, self._statement.alias
+        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
     @once
     def _statement(self) -> Statement:
-        alias = router.db_for_write(self._model)
         blanks = {field.attname: Blank(field.attname, self._model, field.name) for field in self._fields}
         query = sql.InsertQuery(self._model)
         query.insert_values(self._fields, [self._model(**blanks)])
-        compiler = query.get_compiler(using=alias)
+        compiler = query.get_compiler(using=DEFAULT_DB_ALIAS)
         compiler.returning_fields = [self._model._meta.pk]
         ((statement, params),) = compiler.as_sql()
-        return Statement(statement, params, alias)
+        return Statement(statement, params)

@@ -1,5 +1,6 @@
 """Queries and documents."""
 
+import numpy as np
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import ProtectedError
@@ -81,6 +82,6 @@ def refuse_ranked(documents: models.QuerySet) -> None:
     for collection in Collection.objects.filter(documents__in=documents).distinct():
         ids = list(documents.filter(collection=collection).values_list("pk", flat=True))
         for system in collection.systems.all():
-            naming = {ranking for ranking in system.rankings.iterator() if ranking.names_any(ids)}
+            naming = {ranking for ranking in system.rankings.iterator() if np.isin(ranking.documents, ids).any()}
             if naming:
                 raise ProtectedError("A ranking names this document. Delete the system's rankings first.", naming)

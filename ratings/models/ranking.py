@@ -1,6 +1,5 @@
 """Systems and their rankings."""
 
-import numpy as np
 from django.db import models
 
 from .collection import Collection
@@ -42,6 +41,3 @@ class Ranking(models.Model):
 
     def __str__(self) -> str:
         return f"{self.system} for {self.query.key}"
-
-    def names_any(self, ids: list[int]) -> bool:
-        return bool(np.isin(self.documents, ids).any())
