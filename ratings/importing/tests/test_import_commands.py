@@ -141,6 +141,13 @@ def test_an_export_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path):
     assert command("export_ratings", "hills", "--output", tmp_path / "no" / "out")[2]
 
 
+@pytest.mark.parametrize("export", [["export_run", "hills", "bm25"], ["export_ratings", "hills"]])
+def test_a_binary_format_needs_a_file(export):
+    make_ranking(make_collection(), "bm25", "q1", "a")
+    _, err, refused = command(*export, "--format", "parquet")
+    assert refused and "Parquet is not text. Give --output FILE." in err
+
+
 # Real collections
 
 

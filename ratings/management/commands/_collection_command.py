@@ -135,8 +135,12 @@ class ExportRowsCommand(ExportCommand):
 
     def write(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> None:
         """Write rows of the command's kind in the format of that name. Raises Refused."""
+        with snapshot():
+            self.put_out(self.written(rows, format, output, raw=raw), output)
+
+    def written(self, rows: Iterable, format: str, output: str | None, *, raw: bool) -> Iterable[str | bytes]:
+        """What `put_out` is to write. Raises Refused for a binary format without a file."""
         chosen = BY_NAME[format]
         if chosen.binary and not output:
             raise Refused(f"{chosen.title} is not text. Give --output FILE.")
-        with snapshot():
-            self.put_out(chosen.written(self.kind, rows, raw=raw), output)
+        return chosen.written(self.kind, rows, raw=raw)

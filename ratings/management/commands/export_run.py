@@ -1,6 +1,5 @@
 from ratings.copies import rows, run_metadata
 from ratings.database.snapshot import snapshot
-from ratings.formats.registry import BY_NAME
 
 from ._collection_command import ExportRowsCommand, Refused
 
@@ -21,6 +20,6 @@ class Command(ExportRowsCommand):
         how = options["ir_metadata"]
         if how == "comments" and format != self.default:
             raise Refused(f"Only {self.default} can have comments. Give --ir-metadata file.")
-        written = BY_NAME[format].written(self.kind, rows.run(chosen), raw=options["raw"])
+        written = self.written(rows.run(chosen), format, output, raw=options["raw"])
         with snapshot():
             self.put_out(run_metadata.with_metadata(written, chosen, how), output)
