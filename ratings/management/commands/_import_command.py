@@ -60,9 +60,8 @@ class ImportRowsCommand(ImportCommand):
         parser.add_argument("--columns", metavar="WHAT=COLUMN,…", action="append", default=[], help=text)
         text = "an encoding of Python, such as windows-1252; by default utf-8, or utf-16 with its mark"
         parser.add_argument("--encoding", metavar="NAME", help=text)
-        text = (
-            "of a table: whether its first line names the columns, or the line that does; without they are 1, 2, 3"
-        )
+        text = "of a table: whether its first line names the columns, or the line that does; without it they are"
+        text += " 1, 2, 3"
         lines = map(str, range(2, LAST_HEADER_LINE + 1))
         parser.add_argument("--header", choices=["yes", "no", *lines], metavar="yes|no|LINE", help=text)
         text = "of a table: quotation marks are text, and no signs around cells"
@@ -78,10 +77,8 @@ class ImportRowsCommand(ImportCommand):
         if self.kind == "ratings":
             text = "the grades that words in a table stand for: bad=0,good=2,n/a=unrateable"
             parser.add_argument("--map", metavar="WORD=GRADE,…", action="append", default=[], help=text)
-            text = (
-                "a pair that is rated again: refuse, the default; raters, each line without a name is of another"
-            )
-            text += " rater; last, the later one counts"
+            text = "a pair that is rated again: refuse, the default; raters, each line without a name is of"
+            text += " another rater; last, the later one counts"
             parser.add_argument("--repeats", choices=MEANINGS_OF_REPEATS, default="refuse", help=text)
 
     def run_row_import(
