@@ -37,9 +37,6 @@ class Notice(models.Model):
         constraints = [models.UniqueConstraint(fields=["collection", "key"], name="noted_once")]
         indexes = [models.Index(fields=["collection", "-at"], name="notices_by_time")]
 
-    def __str__(self) -> str:
-        return self.text
-
 
 def new_salt() -> str:
     return token_hex(16)
