@@ -212,11 +212,10 @@ def wrong_slug(slug: str) -> str:
 
 def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progress) -> None:
     """Write the pictures, the rows, the admin and the job. Raises Refused and Superseded."""
-    archive, report = restoring.archive, restoring.report
-    now = timezone.now()
+    archive = restoring.archive
     copying = job if job and job.kind == Job.Kind.COPY else None
     if copying:
-        created_at = str(now.replace(tzinfo=None))  # in the form of the database
+        created_at = str(timezone.now().replace(tzinfo=None))  # in the form of the database
         restoring.collection_values |= {"name": copying.options["name"], "created_at": created_at}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
@@ -230,9 +229,16 @@ def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progres
         restoring.write(table, progress)
     if copying and copying.by:
         Membership.objects.create(collection=collection, user=copying.by, role=Role.ADMIN)
+    _end_job(job, collection, restoring)
+
+
+def _end_job(job: Job | None, collection: Collection, restoring: "Restoring") -> None:
+    """Store the end of the job, and its report. A command has no job, and gets one now. Raises Superseded."""
+    report = restoring.report
+    now = timezone.now()
     end_of_job = {"state": Job.State.PUBLISHED, "ended_at": now, "collection": collection}
     if job is None:
-        files = [{"name": Path(archive.name).name}]
+        files = [{"name": Path(restoring.archive.name).name}]
         job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **end_of_job)
     elif not job.mine().update(**end_of_job):
         raise Superseded

@@ -65,13 +65,13 @@ def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_p
         if text.count(f"{{{place}}}") != 1:
             raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
     # If guidelines contain {query}, it is not a place; only that of the template is.
-    filled = {
+    texts_of_places = {
         "scale": _without_places("\n".join(map(_step, reversed(scale)))),
         "guidelines": _without_places(guidelines.strip() or "There are none."),
         "query": "{query}",
         "document": "{document}",
     }
-    return _place.sub(lambda match: filled[match[1]], text)
+    return _place.sub(lambda match: texts_of_places[match[1]], text)
 
 
 def _step(grade: Grade) -> str:

@@ -268,8 +268,9 @@ class _Work:
     def _waiting_items(self) -> Iterator[_Item]:
         """The items of the waiting rows, read in pieces. A row that gets no prompt is kept without a grade."""
         last_pk = 0
-        rows = self.run.answers.filter(state=RowState.WAITING).order_by("pk")
-        rows = rows.select_related("query") if rows.model is Probe else rows.select_related("query", "document")
+        answers = self.run.answers
+        relations = ["query"] if answers.model is Probe else ["query", "document"]
+        rows = answers.filter(state=RowState.WAITING).select_related(*relations).order_by("pk")
         while chunk := list(rows.filter(pk__gt=last_pk)[:PIECE_ROWS]):
             for row in chunk:
                 last_pk = row.pk
