@@ -98,16 +98,17 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
     """Each event with the token of the task that the person saw: that of the check, or else of the pair."""
-    checks = {}
-    for check in Check.objects.filter(rater__in=raters):
-        checks[check.rater_id, check.pair_id, check.kind] = check
+    checks: dict[tuple, Check] = {}
+    for row in Check.objects.filter(rater__in=raters):
+        checks[row.rater_id, row.pair_id, row.kind] = row
     for event in events:
         act = event.undoes or event  # an undo concerns what the undone act did
         was_put_off = act.kind == Kind.SKIP  # a repeat, or the pair itself, if there was no repeat at that time
         check = checks.get((act.rater_id, act.pair_id, Kind.REPEAT if was_put_off else act.kind))
-        if check and was_put_off and act.created_at < check.created_at:
-            check = None
-        yield event, check.token if check else event.pair.token
+        if check is None or (was_put_off and act.created_at < check.created_at):
+            yield event, event.pair.token
+        else:
+            yield event, check.token
 
 
 def fields(row: object, *names: str) -> dict:

@@ -432,7 +432,8 @@ class Restoring:
         for name, value in record.items():
             column = table.model._meta.get_field(name)
             if column.is_relation and value is not None:
-                value = self.ids[column.related_model][value]
+                target: Any = column.related_model
+                value = self.ids[target][value]
             row[column.attname] = value
         if any(column.name == "collection" for column in table.model._meta.concrete_fields):
             row["collection_id"] = self.collection

@@ -13,7 +13,7 @@ BLOCK_BYTES = 1 << 20
 
 def _pictures(apps: Apps) -> dict[str, bool]:
     ready = apps.get_model("ratings", "picture")._base_manager.filter(state="ready")
-    names = {}
+    names: dict[str, bool] = {}
     for small, large in ready.values_list("small", "large").iterator():
         names |= {name_of(small): True, name_of(large): True}
     return names

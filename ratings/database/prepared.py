@@ -77,7 +77,7 @@ class Statement:
         """The cursor after the statement was executed with these values of its blanks."""
         with connection.cursor() as cursor:
             if can_prepare(connection):
-                self._prepare()
+                self._prepare(connection)
                 params, statement = self._places, self._execute
             else:
                 params, statement = self._params, self._sql
@@ -97,8 +97,8 @@ class Statement:
     def _execute(self) -> str:
         return f"EXECUTE {self._name} ({', '.join(['%s'] * len(self._places))})"
 
-    def _prepare(self) -> None:
-        """Prepare the statement on this thread's connection, unless it is prepared there."""
+    def _prepare(self, connection) -> None:
+        """Prepare the statement on this connection, unless it is prepared there."""
         driver = connection.connection
         if driver in self._prepared:
             return

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from ratings.formats import strict_json
 from ratings.importing import signs
+from ratings.importing.intake.stage import Progress
 from ratings.importing.pull import turns
 from ratings.importing.pull.engines import OF_COMMAND, connection_to, proposed
 from ratings.management.progress import ProgressLine
@@ -78,7 +79,7 @@ class Command(ReportingCommand, CollectionCommand):
 
 
 @contextmanager
-def running_job(engine: Engine, settings: dict, line: ProgressLine) -> Iterator[tuple[Job, signs.Progress]]:
+def running_job(engine: Engine, settings: dict, line: ProgressLine) -> Iterator[tuple[Job, Progress]]:
     """A running job for this command, and the function that stores its progress and shows it in the line.
 
     The stored progress keeps workers from taking it up. It is deleted afterwards, unless its import was published.
