@@ -93,7 +93,11 @@ def gate_of(
     of them the reading with expected gains is left out. rankings: of the release, where it is no system.
     ValueError for an unknown system, where there is no baseline, and for a margin or alpha without a meaning.
     """
-    anchors = tuple(dict.fromkeys(anchors or record.baselines(collection)))
+    if not anchors:
+        baselines = record.baselines(collection)
+        # A release that is a baseline itself would take a share of alpha from the others.
+        anchors = [name for name in baselines if name != release] or baselines
+    anchors = tuple(dict.fromkeys(anchors))
     if not anchors:
         raise ValueError("there is nothing to compare with: name a system, or make one a baseline on its page.")
     systems = tuple(dict.fromkeys((release, *anchors)))

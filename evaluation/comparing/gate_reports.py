@@ -7,7 +7,6 @@ from ratings.words import counted
 
 from ..page.documents import as_text
 from ..page.numbers import decimals, percent
-from ..significance import FEWEST
 from ..significance.gate import NOT_WORSE, UNDECIDED, WORSE, Limits
 from .gate import AgainstAnchor, Gate, document
 
@@ -115,8 +114,7 @@ def undecided(gate: Gate) -> list[str]:
         return []
     lines = []
     if gate.needed:
-        about = "At least" if gate.needed == FEWEST else "About"
-        lines.append(f"{about} {gate.needed:,} queries would decide, if the difference stays.")
+        lines.append(f"At least {gate.needed:,} queries would decide, if the difference stays.")
     if any(against.is_open_by_judgments for against in gate.anchors):
         lines.append("Unjudged documents decide it: the two readings disagree.")
     return lines

@@ -59,6 +59,9 @@ def test_without_systems_it_compares_with_the_baselines_that_a_person_chose(shop
     found = gate_of(shop, Asked.of(shop), "bad", [])
     assert [each.anchor for each in found.anchors] == ["good", "same"]
     assert run("bad")[0] == 1
+    # A release that is a baseline itself is compared with the other one alone, which has the whole of alpha.
+    (against,) = gate_of(shop, Asked.of(shop), "same", []).anchors
+    assert against == gate_of(shop, Asked.of(shop), "same", ["good"]).anchors[0]
     systems["same"].delete()
     with pytest.raises(ValueError, match="the last release, same, was deleted"):
         gate_of(shop, Asked.of(shop), "bad", [])
@@ -80,6 +83,7 @@ def test_compare_of_a_system_with_a_chosen_baseline_says_the_verdict(shop, clien
     assert page["gate"] == stored and page["against"] == stored["anchors"][0]
     assert "bad is worse than good by more than the margin 0.02: −0." in page["text"]
     assert shown("bad", "same")["against"]["anchor"] == "same"  # whichever of the two is the first
+    assert len(shown("good", "same")["gate"]["anchors"]) == 1  # both are baselines
     assert shown("new", "bad")["gate"] is None and shown("good", "bad", "new")["gate"] is None
     systems["same"].delete()
     assert "the last release, same, was deleted" in shown("good", "bad")["no_gate"]

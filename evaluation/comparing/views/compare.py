@@ -112,7 +112,7 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     release = next(name for name in selection.systems if name != baseline)
 
     def made() -> dict:
-        return document(gate_of(collection, asked, release, chosen, most_pairs=MOST_PAIRS))
+        return document(gate_of(collection, asked, release, anchors=(), most_pairs=MOST_PAIRS))
 
     # Expected gains take seconds for a large pool.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *chosen), made)
