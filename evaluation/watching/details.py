@@ -42,7 +42,8 @@ def rows(night: Night, point: Point) -> list[Row]:
     differences = {kind: verdict.differences for kind, verdict in point.verdicts.items()}
     query_rows = []
     for place, pk in enumerate(night.queries.tolist()):
-        if query := queries.get(pk):
+        query = queries.get(pk)
+        if query:  # else it was deleted since
             by_kind = {kind: known(column[place]) for kind, column in differences.items()}
             query_rows.append(Row(query, known(night.values[place]), _why(night, query, place), by_kind))
     return sorted(query_rows, key=lambda row: (row.least, natural(row.query.key)))
@@ -86,14 +87,15 @@ def _lists(night: Night, query: Query) -> dict[str, np.ndarray | None]:
     earlier = (
         night.watch.nights.filter(state=Night.State.TOLD, due_at__lt=night.due_at).order_by("-due_at").first()
     )
-    lists = {"tonight": _of(night, query), "before": _of(earlier, query) if earlier else None}
+    lists = {"tonight": _documents(night, query), "before": _documents(earlier, query) if earlier else None}
     for verdict in Verdict.objects.filter(night=night).defer("differences", "crossed"):
         ranking = Ranking.objects.filter(system=verdict.system_id, query=query).first()
         lists[verdict.baseline] = ranking.documents if ranking else None
     return lists
 
 
-def _of(night: Night, query: Query) -> np.ndarray | None:
+def _documents(night: Night, query: Query) -> np.ndarray | None:
+    """What the night returned for the query, best first; None where it has no answer."""
     if night.queries is None or night.rankings is None:
         return None
     place = np.flatnonzero(night.queries == query.pk)

@@ -107,29 +107,25 @@ class WatchForm(forms.ModelForm):
         return cleaned
 
     def _check_asked(self) -> None:
-        """Set `self.asked` from the measure and the options, or add the error that they have."""
-        options = [text.partition("=") for text in self.cleaned_data["options"].split()]
-        texts = {"measure": self.cleaned_data["measure"].strip()} | {name: value for name, _, value in options}
+        """Sets what the watch asks from the measure and the options, or adds the error that they have."""
+        texts = {"measure": self.cleaned_data["measure"].strip()}
+        options = self.cleaned_data["options"].split()  # such as gain=exponential
+        for option in options:
+            name, _, value = option.partition("=")
+            texts[name] = value
         try:
             asked = Asked.of(self.collection, **(DEFAULTS | texts))
         except ValueError as error:
             self.add_error(None if options else "measure", as_sentence(error))
             return
         # All of it is kept, so that the numbers stay when the default of the collection changes.
-        self.asked = DEFAULTS | dict(asked.texts)
+        self.instance.asked = DEFAULTS | dict(asked.texts)
         if not asked.measure.more_is_better:
             self.add_error(
                 "measure", f"A higher {asked.measure} is not better. Choose another measure, such as nDCG@10."
             )
         if texts.get("ties", "rank") != "rank":
             self.add_error("options", "A watch reads results in the order in which they come. Leave ties out.")
-
-    def save(self, commit: bool = True) -> Watch:
-        watch = super().save(commit=False)
-        watch.asked, watch.days = self.asked, self.cleaned_data["days"]
-        if commit:
-            watch.save()
-        return watch
 
 
 class AnswerForm(forms.Form):

@@ -63,7 +63,8 @@ class Scored:
     def means(self) -> Means:
         standing = self.evaluation.standing(TONIGHT)
         unjudged, results = self.evaluation.holes_of(TONIGHT)
-        gaps = int((~np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)).sum())
+        is_answered = np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)
+        gaps = int((~is_answered).sum())  # with queries that the watch does not ask for
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries", "plain", "traffic")
         return Means(
             **{name: getattr(standing, name) for name in names},
@@ -96,16 +97,16 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
     """
     watch = night.watch
     last = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
-    chosen = {kind: last[kind] for kind in Baseline.Kind.values if kind in last and last[kind].system}
-    baselines = {kind: baseline.system.name for kind, baseline in chosen.items() if baseline.system}
-    asked = asked_of(watch, baselines.values())
     frame = record.queries_of(watch.collection)
     queries = frame["pk"].to_numpy()
-    # A later draw brings queries of which the baseline has no ranking. The alarm stays with those of its own draw.
-    samples = {
-        kind: sampled_of(*record.with_draw(watch.collection, frame, until=baseline.chosen_at))
-        for kind, baseline in chosen.items()
-    }
+    baselines, samples = {}, {}
+    for kind in Baseline.Kind.values:
+        baseline = last.get(kind)
+        if baseline and baseline.system:  # a system that was deleted is no baseline any more
+            baselines[kind] = baseline.system.name
+            # A later draw brings queries of which the baseline has no ranking: its own draw stays.
+            samples[kind] = sampled_of(*record.with_draw(watch.collection, frame, until=baseline.chosen_at))
+    asked = asked_of(watch, baselines.values())
     tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}
     evaluation = of_rankings(watch.collection, asked, tonight)
     expected, why_not_expected = {}, "they are not defined for this measure and these options"

@@ -116,17 +116,20 @@ def happened(collection: Collection, since: datetime) -> Iterator[Happened]:
 
 def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]:
     """What one night tells. address: of its page; at: when it was told."""
-    watch = night.watch
+    watch, verdicts = night.watch, night.verdicts.all()
+    any_judgments = any(verdict.kind == Kind.JUDGMENTS for verdict in verdicts)
+    before = watch.last_verdicts(night.due_at) if any_judgments else {}  # read once for all verdicts
     if night.state == State.GAP:
         text = f"{watch}: the night is a gap. {night.problem}"
         yield Happened(Notice.Kind.GAP, f"night {night.pk} gap", text, address, at)
-    for verdict in night.verdicts.all():
+    for verdict in verdicts:
         if verdict.kind == Kind.WORSE:
-            number = verdict.numbers["difference"]
-            text = f"{watch} is worse than {verdict.name}" + (f" by {-number:.3f}." if number is not None else ".")
+            difference = verdict.numbers["difference"]
+            by_how_much = "" if difference is None else f" by {-difference:.3f}"
+            text = f"{watch} is worse than {verdict.name}{by_how_much}."
             # All nights of a path have one key, so that an alarm is told once.
             key = f"watch {watch.pk} {verdict.baseline} {verdict.path}"
             yield Happened(Notice.Kind.WORSE, key, text, address, at)
-        elif verdict.kind == Kind.JUDGMENTS and is_new(verdict, watch.last_verdicts(night.due_at)):
+        elif verdict.kind == Kind.JUDGMENTS and is_new(verdict, before):
             text = f"{watch}: {verdict.numbers['unjudged']} unjudged documents decide it against {verdict.name}."
             yield Happened(Notice.Kind.DECIDE, f"night {night.pk} {verdict.baseline}", text, address, at)

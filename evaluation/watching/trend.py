@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ratings.models import Baseline
 
@@ -83,20 +84,16 @@ def points(watch: Watch, *, today: bool = False) -> list[Point]:
     return trend_points
 
 
-@dataclass(frozen=True)
-class Side:
-    """One kind of baseline, and what a night tells against it."""
+def sides(watch: Watch, verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    """Both kinds of baseline, in the order of pages: the label, the verdict of a night, and the baseline of today.
 
-    kind: str
-    label: str  # such as "the fixed baseline"
-    verdict: Verdict | None
-    baseline: Baseline | None  # as it is now
-
-
-def sides(watch: Watch, verdicts: Mapping[str, Verdict]) -> list[Side]:
-    """Both kinds of baseline, in the order of pages."""
-    now = {baseline.kind: baseline for baseline in watch.collection.baselines.all()}
-    return [Side(kind, label, verdicts.get(kind), now.get(kind)) for kind, label in Baseline.Kind.choices]
+    Verdict and baseline are None where there is none.
+    """
+    present = {baseline.kind: baseline for baseline in watch.collection.baselines.all()}
+    return [
+        {"label": label, "verdict": verdicts.get(kind), "baseline": present.get(kind)}
+        for kind, label in Baseline.Kind.choices
+    ]
 
 
 def point_of(night: Night) -> Point:
@@ -106,7 +103,8 @@ def point_of(night: Night) -> Point:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    return [said for name, said in MARKS.items() if before.get(name) != after.get(name)]
+    """The texts of MARKS for the terms that differ between two nights."""
+    return [text for name, text in MARKS.items() if before.get(name) != after.get(name)]
 
 
 @told_to_reader()
@@ -144,20 +142,20 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
     """
     asked = asked_of(watch)
     _, judgments = read(watch.collection, asked)
-    distinct_ids: dict[int, dict[int, None]] = {pk: {} for pk in queries.tolist()}  # dicts as ordered sets
-    for night in nights:
-        for pk, ranking in zip(night.queries.tolist(), night.rankings.tolist(), strict=True):
-            if ranking and pk in distinct_ids:
-                distinct_ids[pk][ranking] = None
-    ids_by_query = {pk: list(ids) for pk, ids in distinct_ids.items()}
-    documents = documents_of(watch, [ranking for ids in ids_by_query.values() for ranking in ids])
+    query = np.concatenate([np.empty(0, np.int64), *(night.queries for night in nights)])
+    ranking = np.concatenate([np.empty(0, np.int64), *(night.rankings for night in nights)])
+    is_answered = np.isin(query, queries) & (ranking > 0)
+    distinct = pd.DataFrame({"query": query, "ranking": ranking})[is_answered].drop_duplicates()
+    distinct["layer"] = distinct.groupby("query").cumcount()
+    documents = documents_of(watch, distinct["ranking"].tolist())
     values: dict[tuple[int, int], float] = {}
-    for layer in range(max(map(len, ids_by_query.values()), default=0)):
-        ids_of_layer = [ids[layer] if layer < len(ids) else 0 for ids in ids_by_query.values()]
-        rankings = rankings_of([documents.get(ranking) for ranking in ids_of_layer])
+    for _, layer in distinct.groupby("layer"):
+        ranking_of = dict(zip(layer["query"].tolist(), layer["ranking"].tolist(), strict=True))
+        rankings = rankings_of([documents.get(ranking_of.get(pk, 0)) for pk in queries.tolist()])
         scores = kernel.evaluate([asked.measure], judgments, rankings, asked.options)
-        of_layer = np.where(scores.counted(asked.measure), scores.values[asked.measure], np.nan)
-        values |= dict(zip(zip(ids_by_query, ids_of_layer, strict=True), of_layer.tolist(), strict=True))
+        counting = np.where(scores.counted(asked.measure), scores.values[asked.measure], np.nan)
+        for pk, value in zip(queries.tolist(), counting.tolist(), strict=True):
+            values[pk, ranking_of.get(pk, 0)] = value  # no ranking has the id 0
     return values
 
 

@@ -89,10 +89,10 @@ class Compared:
             counted &= sampled.stratum != OUTSIDE
         moved = holes.moved(evaluation.judgments, tonight, former, night.depth)
         moved = moved[counted[moved["query"]]]
-        without = night.why_not_expected
-        if not without and not all(name in night.expected for name in names):
-            without = "a system came or went while the night was scored"
-        if without:
+        why_not_expected = night.why_not_expected
+        if not why_not_expected and not night.expected.keys() >= set(names):
+            why_not_expected = "a system came or went while the night was scored"
+        if why_not_expected:
             lists = (tonight, former)
             second = holes.at_best(evaluation.asked, evaluation.judgments, lists, moved, night.scale)
         else:
@@ -102,7 +102,7 @@ class Compared:
         return cls(
             plain=paired.difference_on(counted, values),
             second=paired.difference_on(counted, np.where(finds_nothing, values, second)),
-            why_not_expected=without,
+            why_not_expected=why_not_expected,
             counted=counted,
             unjudged=len(holes.deciding(moved)),
             sampled=sampled and sampled.answered(counted),
@@ -145,7 +145,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
     unchanged = before is not None and path.continues and _reads_the_same(before, night, differences, one_night)
     if unchanged or path.has_alarm:
         # Nothing is tested. A verdict that judgments decide the night stays as it was.
-        test = Test(alone=before is not None and before.kind == Kind.JUDGMENTS)
+        test = Test(is_plain_alarm=before is not None and before.kind == Kind.JUDGMENTS)
     else:
         test = tested(night, path, compared, Compared.of(again, kind) if again else None)
     verdict_kind = told_by(path, test, [reading.verdict for reading in one_night])
@@ -182,7 +182,7 @@ class Test:
     """The test of all nights so far. Without a `look` nothing was tested."""
 
     look: nightly.Look | None = None
-    alone: bool = False  # whether it would be an alarm by the first reading: unjudged documents as the options say
+    is_plain_alarm: bool = False  # whether it is an alarm with unjudged documents as the options say
     allowed: float | None = None  # see `Numbers`
     again: float | None = None  # the mean difference by the second answers
     why: str = ""  # why there is no verdict
@@ -196,24 +196,25 @@ def tested(night: Night, path: "Path", compared: Compared, again: Compared | Non
     readings, keys = compared.tested
     readings = [differences + watch.margin for differences in readings]  # only a loss above the margin counts
     accrued = nightly.budget(watch.budget / len(KINDS), days_of(watch, night.due_at))
-    signs, may_spend = nightly.Signs(path.seed, keys), accrued - path.spent_earlier
+    signs = nightly.Signs(path.seed, keys)
+    may_spend = accrued - path.spent_earlier
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    alone = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
+    is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
-        return Test(look, alone, accrued)
+        return Test(look, is_plain_alarm, accrued)
     mean_again = again.limits(0.0)[0].difference
     if look.is_alarm and not _holds(again, look, watch.margin):
-        gave = "other results" if again.counted.any() else "no answer"
-        why = f"the engine gave {gave} when it was asked again"
-        return Test(look.without_alarm(), alone=False, allowed=accrued, again=mean_again, why=why)
-    return Test(look, alone, accrued, mean_again)
+        second_answer = "other results" if again.counted.any() else "no answer"
+        why = f"the engine gave {second_answer} when it was asked again"
+        return Test(look.without_alarm(), allowed=accrued, again=mean_again, why=why)
+    return Test(look, is_plain_alarm, accrued, mean_again)
 
 
 def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
     """The kind of verdict on a night. one_night: the verdicts of the night alone, in each reading."""
     if path.has_alarm or (test.look and test.look.is_alarm):
         return Kind.WORSE
-    if test.alone:
+    if test.is_plain_alarm:
         return Kind.JUDGMENTS
     return Kind.NOT_WORSE if agreed(one_night) == NOT_WORSE else Kind.UNDECIDED
 
@@ -278,7 +279,7 @@ class Path:
     @property
     def has_alarm(self) -> bool:
         """Whether an alarm stands that nobody answered."""
-        return bool(self.crossed[0])
+        return bool(self.crossed[0])  # flip 0 is what was observed
 
 
 def days_of(watch: Watch, at: datetime) -> float:
@@ -288,7 +289,7 @@ def days_of(watch: Watch, at: datetime) -> float:
 
 def _why_not(compared: Compared) -> str:
     """Why these queries cannot be tested; "" if they can."""
-    readings, keys = compared.tested if compared.counted.any() else ([], [])
+    readings, keys = compared.tested if compared.counted.any() else ([], [])  # without a query there is no sample
     if compared.sampled is not None and compared.sampled.left_out:
         return "no query of the head, or of another stratum of the log, counts for both"
     if compared.sampled is not None and len(keys) < FEWEST_OF_LOG:
@@ -310,11 +311,11 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     # night that judgments were to decide.
     second = numbers["at_best"] if numbers["without"] else numbers["expected"]
     may_be_decided = before.kind == Kind.JUDGMENTS and not _near(second, one_night[1].difference)
+    if was_unconfirmed or may_be_decided:
+        return False
     return (
-        not was_unconfirmed
-        and not may_be_decided
         # The means are compared, too: they also change with the weights of queries.
-        and _near(numbers["difference"], one_night[0].difference)
+        _near(numbers["difference"], one_night[0].difference)
         and np.array_equal(before.night.queries, night.queries)
         and np.array_equal(before.differences, differences, equal_nan=True)
     )
