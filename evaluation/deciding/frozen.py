@@ -12,6 +12,7 @@
 The files follow the runs, and exist only where expected values were frozen.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -23,7 +24,7 @@ import numpy as np
 from ratings.models import Collection
 
 from ..frozen import content
-from ..frozen.content import Broken, Judged, Lines, Settings
+from ..frozen.content import Judged, Lines, Settings
 from ..measures import Judgments, Measure, parse_measure
 from ..measures.arrays import pair_key, pair_of
 from ..page.documents import known
@@ -112,9 +113,9 @@ def _in_order(state: State, pairs: Sequence[tuple[str, str]]) -> list[int]:
 
 
 def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
-    """The expected means computed from these files, by measure. Raises Broken."""
+    """The expected means computed from these files, by measure."""
     judged = Judged.read(settings, lines)
-    pairs = list(content.read_objects(content.POOL, lines(content.POOL), "query document born known skipped"))
+    pairs = list(map(json.loads, lines(content.POOL)))
     _number_pool(judged, pairs)  # before the rankings, whose other documents have the numbers after these
     rankings = {
         system.system: judged.rankings(system, lines(system.run))
@@ -123,7 +124,7 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
     }
     left_out = settings.left_out_queries
     record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
-    pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs), content.POOL)
+    pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     pool_rows = _pool_rows(pairs)
     rounds = list(_rounds(judged, lines, pair_keys, pool_rows))
     machine_grades = _machine_grades(settings, judged, lines)
@@ -137,9 +138,9 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
 
 
 def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
-    """Give a number, in `judged` itself, to the documents of the pool that nobody judged. Raises Broken."""
+    """Give a number, in `judged` itself, to the documents of the pool that nobody judged."""
     for pair in pairs:
-        numbers = judged.numbers[_place(judged, pair["query"])]
+        numbers = judged.numbers[judged.place[pair["query"]]]
         numbers.setdefault(pair["document"], len(numbers))
 
 
@@ -161,17 +162,16 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
 
 
 def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> Iterator[RoundRows]:
-    """The rounds as rows of a record. key: int64[rows], the pair_key of each row. Raises Broken."""
+    """The rounds as rows of a record. key: int64[rows], the pair_key of each row."""
     pair_by_key = dict(zip(key.tolist(), rows.pair.tolist(), strict=True))
-    members = "round precision threshold greedy units"
-    for line in content.read_objects(content.ROUNDS, lines(content.ROUNDS), members):
+    for line in map(json.loads, lines(content.ROUNDS)):
         pairs = list(line["greedy"])
         numbers = [(0, np.nan, np.nan, np.nan)] * len(pairs)  # unit, its key and rate, the chance within the unit
         for number, unit in enumerate(line["units"], 1):
             for query, document, within in unit["pairs"]:
                 pairs.append((query, document))
                 numbers.append((number, unit["key"], unit["rate"], within))
-        keys = _keys(judged, pairs, content.ROUNDS)
+        keys = _keys(judged, pairs)
         pair = np.array([pair_by_key[key] for key in keys.tolist()], np.int64)
         unit_number, unit_key, rate, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
         yield RoundRows(
@@ -185,41 +185,24 @@ def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> It
 
 
 def _machine_grades(settings: Settings, judged: Judged, lines: Lines) -> dict[Machine, Judgments]:
-    """The grades of each machine of the settings. Raises Broken."""
+    """The grades of each machine of the settings."""
     if not settings.machines:
         return {}
-    rows = list(content.read_objects(content.MACHINES, lines(content.MACHINES), "query document grades"))
-    key = _keys(judged, ((row["query"], row["document"]) for row in rows), content.MACHINES)
-    count = len(settings.machines)
-    try:
-        grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), count)
-    except (TypeError, ValueError) as error:
-        problem = f"{content.MACHINES}: not every line has {count} grades, each a number or null."
-        raise Broken(problem) from error
-    try:
-        machines = [Machine(**members) for members in settings.machines]
-    except TypeError as error:
-        raise Broken(f"{content.SETTINGS}: a machine has a judge, version, model and sha256.") from error
-    query, document = pair_of(key)
+    rows = list(map(json.loads, lines(content.MACHINES)))
+    query, document = pair_of(_keys(judged, ((row["query"], row["document"]) for row in rows)))
+    grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), len(settings.machines))
     graded = {}
-    for machine, column in zip(machines, grades.T, strict=True):
+    for members, column in zip(settings.machines, grades.T, strict=True):
         has_grade = ~np.isnan(column)
-        graded[machine] = Judgments(len(judged.queries), query[has_grade], document[has_grade], column[has_grade])
+        judgments = Judgments(len(judged.queries), query[has_grade], document[has_grade], column[has_grade])
+        graded[Machine(**members)] = judgments
     return graded
 
 
-def _keys(judged: Judged, pairs: Iterable[tuple[str, str]], file: str) -> np.ndarray:
-    """The pair_key of each (query, document). Raises Broken, with the name of the file that has the pairs."""
+def _keys(judged: Judged, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    """The pair_key of each (query, document), int64[pairs]."""
     places = []
     for query, document in pairs:
-        place = _place(judged, query)
-        if document not in judged.numbers[place]:
-            raise Broken(f"{file}: document {document!r} of query {query!r} is not in {content.POOL}.")
+        place = judged.place[query]
         places.append((place, judged.numbers[place][document]))
     return pair_key(*np.array(places, np.int64).reshape(-1, 2).T)
-
-
-def _place(judged: Judged, query: str) -> int:
-    if query not in judged.place:
-        raise Broken(f"{content.POOL}: query {query!r} is not in {content.QUERIES}.")
-    return judged.place[query]

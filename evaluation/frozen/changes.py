@@ -172,7 +172,7 @@ def _graded(frozen: FrozenEvaluation, when: str) -> Iterator[tuple[tuple, str, s
 
 def _ranked(frozen: FrozenEvaluation, run: str) -> dict[str, list[str]]:
     """The documents of each query of a run, best first."""
-    return {query: documents for query, documents, _ in content.read_run(run, lines_of(frozen)(run))}
+    return {query: documents for query, documents, _ in content.read_run(lines_of(frozen)(run))}
 
 
 def _options(frozen: FrozenEvaluation) -> dict[str, str]:

@@ -47,7 +47,7 @@ Lines = Callable[[str], Iterator[bytes]]  # from the name of a file to its lines
 
 
 class Broken(ValueError):
-    """A file is not in the canonical form; the message names the file and the line."""
+    """Content that is not what was frozen, or that a newer Idealist made; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -119,26 +119,22 @@ class Settings:
 
     @classmethod
     def parse(cls, text: str) -> "Settings":
-        """The settings from the text of settings.json. Raises Broken."""
-        try:
-            members = json.loads(text)
-            if members["format"] in (FORMAT, WITH_MACHINES):
-                systems = members["systems"]
-                return cls(
-                    measures=tuple(map(parse_measure, members["measures"])),
-                    options=Options.parse(**members["options"]),
-                    rule=members["rule"],
-                    adjudications=members["adjudications"],
-                    interval=members["interval"],
-                    judgments=members["judgments"],
-                    systems=tuple(System(**row | {"empty": tuple(row["empty"])}) for row in systems),
-                    expected=members.get("expected", {}),
-                    left_out=members.get("left_out", 0),
-                    left_out_queries=tuple(members.get("left_out_queries", ())),
-                )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise Broken(f"{SETTINGS}: cannot be read ({error}).") from error
-        raise Broken(f"{SETTINGS}: format {members['format']!r} is not known here; a newer Idealist reads it.")
+        """The settings from the text of settings.json. Raises Broken for those of a newer Idealist."""
+        members = json.loads(text)
+        if members["format"] not in (FORMAT, WITH_MACHINES):
+            raise Broken(f"{SETTINGS}: format {members['format']!r} is not known here; a newer Idealist reads it.")
+        return cls(
+            measures=tuple(map(parse_measure, members["measures"])),
+            options=Options.parse(**members["options"]),
+            rule=members["rule"],
+            adjudications=members["adjudications"],
+            interval=members["interval"],
+            judgments=members["judgments"],
+            systems=tuple(System(**row | {"empty": tuple(row["empty"])}) for row in members["systems"]),
+            expected=members.get("expected", {}),
+            left_out=members.get("left_out", 0),
+            left_out_queries=tuple(members.get("left_out_queries", ())),
+        )
 
     @property
     def machines(self) -> list[dict]:
@@ -243,14 +239,12 @@ class Judged:
 
     @classmethod
     def read(cls, settings: Settings, lines: Lines) -> "Judged":
-        """The queries and judgments in these files. Raises Broken."""
+        """The queries and judgments in these files."""
         queries = read_queries(lines(QUERIES))
         place = {key: row for row, key in enumerate(queries["key"])}
         numbers: list[dict[str, int]] = [{} for _ in place]
         rows = []
         for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
-            if query not in place:
-                raise Broken(f"{settings.judgments}: query {query!r} is not in {QUERIES}.")
             number_of = numbers[place[query]]
             number = number_of.setdefault(document, len(number_of))
             rows.append((place[query], number, grade))
@@ -258,16 +252,13 @@ class Judged:
         return cls(queries, Judgments(len(place), *columns), place, numbers)
 
     def rankings(self, system: System, lines: Iterable[bytes]) -> Rankings:
-        """The rankings in a system's run file, without queries that are not in QUERIES. Raises Broken."""
+        """The rankings in a system's run file, without queries that are not in QUERIES."""
         no_ranking = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # documents, scores, tiebreak
         by_query = [no_ranking] * len(self.place)
-        for query, keys, scores in read_run(system.run, lines):
+        for query, keys, scores in read_run(lines):
             row = self.place.get(query)
-            if row is None:
-                continue
-            if by_query[row] is not no_ranking:
-                raise Broken(f"{system.run}: the lines of query {query!r} are not together.")
-            by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
+            if row is not None:
+                by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
         length = np.array([len(documents) for documents, _, _ in by_query], np.int64)
         present = length > 0
         # An empty ranking has no line in the file.
@@ -297,53 +288,32 @@ def _tiebreak(documents: list[str]) -> np.ndarray:
 
 
 def read_queries(lines: Iterable[bytes]) -> pd.DataFrame:
-    """The columns key, text, weight, count, chance and stratum of queries.jsonl, as in `Record`. Raises Broken."""
+    """The columns key, text, weight, count, chance and stratum of queries.jsonl, as in `Record`."""
     rows = [
         (row["query"], row["text"], row["weight"], row.get("count"), row.get("chance"), row.get("stratum", ""))
-        for row in read_objects(QUERIES, lines, "query text weight")
+        for row in map(json.loads, lines)
     ]
     frame = pd.DataFrame(rows, columns=["key", "text", "weight", "count", "chance", "stratum"])
     return frame.astype({"count": np.float64, "chance": np.float64})
 
 
 def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
-    """(query, document, grade) of each judgment, in the order of the file. Raises Broken."""
+    """(query, document, grade) of each judgment, in the order of the file. name: QRELS or GRADES."""
     if name == GRADES:
-        for row in read_objects(name, lines, "query document grade"):
+        for row in map(json.loads, lines):
             yield row["query"], row["document"], float(row["grade"])
-        return
-    for number, line in enumerate(lines, 1):
-        try:
+    else:
+        for line in lines:
             query, _, document, grade = line.decode().removesuffix("\n").split(" ")
-            yield query, document, float(int(grade))
-        except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no line of qrels.") from error
+            yield query, document, float(grade)
 
 
-def read_objects(name: str, lines: Iterable[bytes], members: str) -> Iterator[dict]:
-    """The JSON object of each line. Raises Broken where one lacks any of `members`, named with blanks between."""
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no JSON object.") from error
-        if not isinstance(row, dict) or not row.keys() >= set(members.split()):
-            raise Broken(f"{name}, line {number}: an object with {', '.join(members.split())} is wanted.")
-        yield row
-
-
-def read_run(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[float]]]:
-    """(query, documents best first, their scores) of each ranking, in the order of the file. Raises Broken."""
-    for query, results in groupby(_results(name, lines), key=itemgetter(0)):
-        _, documents, scores = zip(*results, strict=True)
-        yield query, list(documents), list(scores)
-
-
-def _results(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str, float]]:
-    """(query, document, score) of each line of a run."""
-    for number, line in enumerate(lines, 1):
-        try:
-            query, _, document, _, score, _ = line.decode().removesuffix("\n").split(" ")
-            yield query, document, float(score)
-        except ValueError as error:
-            raise Broken(f"{name}, line {number}: is no line of a run.") from error
+def read_run(lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[float]]]:
+    """(query, documents best first, their scores) of each ranking, in the order of the file."""
+    cells = (line.decode().removesuffix("\n").split(" ") for line in lines)
+    for query, results in groupby(cells, key=itemgetter(0)):
+        documents, scores = [], []
+        for _, _, document, _, score, _ in results:
+            documents.append(document)
+            scores.append(float(score))
+        yield query, documents, scores

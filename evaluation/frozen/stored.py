@@ -62,13 +62,13 @@ def lines_of(frozen: FrozenEvaluation) -> Lines:
 
 
 def recomputed(frozen: FrozenEvaluation) -> Evaluation:
-    """The evaluation computed again from the stored files. Raises Broken."""
+    """The evaluation computed again from the stored files."""
     facts = about(frozen)
     return computed(facts.collection, settings_of(frozen), lines_of(frozen), facts.profile)
 
 
 def computed(name: str, settings: Settings, lines: Lines, profile: str) -> Evaluation:
-    """The evaluation computed from canonical files. Raises Broken."""
+    """The evaluation computed from canonical files."""
     judged = content.Judged.read(settings, lines)
     rankings = {system.system: judged.rankings(system, lines(system.run)) for system in settings.systems}
     evaluation = evaluate_arrays(name, judged.queries, judged.judgments, rankings, settings)

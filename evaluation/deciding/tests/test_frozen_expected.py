@@ -133,7 +133,7 @@ def test_a_bundle_whose_chances_were_changed_is_found_out(judged, tmp_path):
 def test_a_bundle_with_a_pair_that_is_not_there_is_broken(judged, tmp_path):
     path = saved(made(judged), tmp_path)
     changed(path, "rounds.jsonl", lambda data: data.replace(b'"d0', b'"x0', 1))
-    with pytest.raises(Broken, match="is not in pool.jsonl"):
+    with pytest.raises(Broken, match="no whole bundle: 'x0"):
         bundle.check(path)
 
 

@@ -15,7 +15,6 @@ from evaluation.deciding.drawing import draw_from, draw_next, triage
 from evaluation.deciding.report import expected_of
 from evaluation.deciding.state import State
 from evaluation.frozen import bundle
-from evaluation.frozen.content import Broken
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated, summary_of
@@ -168,26 +167,6 @@ def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tm
     assert NAMED in page and "est=design+machine" in page
     # Frozen before, it stays as it was.
     assert not frozen.evaluation_of(without).expected[NDCG5].facts()["machines"]
-
-
-def test_a_file_of_machines_that_does_not_fit_is_refused(judged):
-    uses.switch_on(asked_of(judged).version, "expected")
-    found, _ = frozen.freeze(judged.collection, "with", AIM, expected=True)
-    asked = frozen.settings_of(found)
-    whole = frozen.stored.lines_of(found)
-
-    def computed(line: bytes):
-        return frozen.stored.computed(
-            "x", asked, lambda name: iter([line]) if name == "machines.jsonl" else whole(name), "default"
-        )
-
-    for grades in (b"[1, 2]", b'["x"]', b"[]"):
-        with pytest.raises(Broken, match="not every line has 1 grades, each a number or null"):
-            computed(b'{"query": "q0", "document": "d00000", "grades": ' + grades + b"}")
-    with pytest.raises(Broken, match="machines.jsonl: document 'nobody'"):
-        computed(b'{"query": "q0", "document": "nobody", "grades": [1]}')
-    with pytest.raises(Broken, match="machines.jsonl"):
-        computed(b'{"query": "q0", "document": "d00000"}')
 
 
 def test_an_admin_switches_it_on_and_off_and_the_audit_knows(judged, client):

@@ -45,7 +45,10 @@ def check(path: str | Path) -> Checked:
     try:
         with zipfile.ZipFile(path) as archive:
             return _checked(archive)
-    except (zipfile.BadZipFile, zlib.error, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except Broken:
+        raise
+    # A bundle that somebody made by hand can hold anything.
+    except (zipfile.BadZipFile, zlib.error, LookupError, TypeError, ValueError) as error:
         raise Broken(f"{path} is no whole bundle: {error}.") from error
 
 
