@@ -6,6 +6,7 @@ Beside queries, documents and qrels by split it has who graded what, and with wh
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.conf import settings
+from django.template.loader import render_to_string
 
 from ratings.copies import rounds
 from ratings.copies import rows as record_rows
@@ -17,26 +18,6 @@ from ratings.models import Collection
 
 AS_QRELS = BY_NAME["trec-qrels"]  # whose grades are whole, as those of a data set
 LAYOUTS = {"beir": "BEIR: JSON lines and TSV", "huggingface": "Hugging Face: Parquet"}
-README = """\
-# {name}
-
-Exported with Idealist {version}. Several ratings of a pair became one judgment by the rule “{rule}”. A query
-belongs to the splits that are among its tags; one without such a tag belongs to “{usual}”.
-
-- `ratings.csv` has every rating: who graded, when, and why where somebody could not judge.
-"""
-ROUNDS = """\
-- `rounds.csv` has the pairs that were drawn to be rated, with the chance of each. Whoever computes with these
-  judgments needs it.
-"""
-CONFIGS = """\
----
-configs:
-- {{config_name: corpus, data_files: [{{split: corpus, path: corpus/*.parquet}}]}}
-- {{config_name: queries, data_files: [{{split: queries, path: queries/*.parquet}}]}}
-- {{config_name: default, data_files: [{splits}]}}
----
-"""
 
 
 def written(
@@ -51,18 +32,29 @@ def written(
     judgments: written as AS_QRELS, made by the rule; names: of raters by pk, in place of their own.
     """
     archive = FixedZip()
+    has_rounds = collection.rounds.exists()
     tags = dict(collection.queries.values_list("key", "tags"))
-    splits: dict[str, list[RatingLine]] = {split: [] for split in beir.SPLITS}
+    lines_by_split: dict[str, list[RatingLine]] = {split: [] for split in beir.SPLITS}
     for line in judgments:
         for split in beir.splits_of(tags[line.query]):
-            splits[split].append(line)
-    splits = {split: lines for split, lines in splits.items() if lines}
-    yield from archive.add("README.md", [_readme(collection, layout, rule, splits).encode()])
+            lines_by_split[split].append(line)
+    splits = {split: lines for split, lines in lines_by_split.items() if lines}
+    readme = {
+        "layout": layout,
+        "splits": splits,
+        "name": collection.name,
+        "version": settings.VERSION,
+        "rule": rule,
+        "usual": beir.USUAL_SPLIT,
+        "rounds": has_rounds,
+    }
+    text = render_to_string("evaluation/dataset_readme.txt", readme)
+    yield from archive.add("README.md", [text.encode()])
     for name, content in _files(collection, layout, splits):
         yield from archive.add(name, content, large=True)
     csv = BY_NAME["csv"].written("ratings", record_rows.ratings(collection, BY_NAME["csv"], names))
     yield from archive.add("ratings.csv", _encoded(csv), large=True)
-    if collection.rounds.exists():
+    if has_rounds:
         table = spreadsheet.written(rounds.table(collection), end="\n")
         yield from archive.add("rounds.csv", _encoded(table), large=True)
     yield archive.end()
@@ -87,14 +79,6 @@ def _files(
         yield "queries/queries.parquet", parquet.write_objects(beir.QUERIES_COLUMNS, query_rows)
         for split, rows in qrels.items():
             yield f"default/{split}.parquet", parquet.write_objects(beir.QRELS_COLUMNS, rows)
-
-
-def _readme(collection: Collection, layout: str, rule: str, splits: Iterable[str]) -> str:
-    """What the files hold; for Hugging Face also which are which."""
-    files = ", ".join(f"{{split: {split}, path: default/{split}.parquet}}" for split in splits)
-    configs = CONFIGS.format(splits=files) if layout == "huggingface" else ""
-    about = README.format(name=collection.name, version=settings.VERSION, rule=rule, usual=beir.USUAL_SPLIT)
-    return configs + about + (ROUNDS if collection.rounds.exists() else "")
 
 
 def _encoded(lines: Iterable[str | bytes]) -> Iterator[bytes]:

@@ -35,19 +35,12 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
     archive = FixedZip()
     for name, size, parts in _files(frozen):
         yield from archive.add(name, parts, large=size >= ZIP64_BYTES)
-    _refuse_changed(frozen, archive.sums)
+    # Before SHA256SUMS is written, since a bundle without that file is not taken for a whole one.
+    for file in files_of(frozen):
+        if archive.sums[file.name] != file.sha256:
+            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")
     yield from archive.add(SUMS_FILE, [sums_as_text(archive.sums).encode()])
     yield archive.end()
-
-
-def _refuse_changed(frozen: FrozenEvaluation, sums: dict[str, str]) -> None:
-    """Raises Broken for a file that was changed.
-
-    It is called before SHA256SUMS is written, since a bundle without that file is not taken for a whole one.
-    """
-    for file in files_of(frozen):
-        if sums[file.name] != file.sha256:
-            raise Broken(f"{file.name} is not what was frozen as {frozen}: the database was changed from outside.")
 
 
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
@@ -66,7 +59,8 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
         lines = ir_metadata.as_yaml(texts.run_metadata(frozen, system))
         name = system.run.removeprefix("runs/").removesuffix(".run")
         yield f"ir_metadata/{name}.yml", 0, ["".join(lines).encode()]
-    yield ABOUT_FILE, 0, [_json(about_document(frozen))]
+    about_text = json.dumps(about_document(frozen), indent=2, ensure_ascii=False) + "\n"
+    yield ABOUT_FILE, 0, [about_text.encode()]
     yield NUMBERS_FILE, 0, [documents.as_text(document).encode()]
     yield "means.csv", 0, _csv(*csv_and_json.means(evaluation))
     yield "per_query.csv", 0, _csv(*csv_and_json.every_query(evaluation))
@@ -97,11 +91,8 @@ def about_document(frozen: FrozenEvaluation) -> dict:
     }
 
 
-def _json(document: dict) -> bytes:
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-
-
 def _csv(header: list[str], rows: Iterable[list]) -> Iterator[bytes]:
+    """The table as CSV, in pieces of up to 1,000 lines."""
     lines = spreadsheet.written(chain([header], rows), end="\n")
     while piece := "".join(islice(lines, 1_000)):
         yield piece.encode()

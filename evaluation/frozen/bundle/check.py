@@ -17,7 +17,6 @@ from ..stored import computed
 from .archive import ABOUT_FILE, NUMBERS_FILE, PAIRS_FILE, SUMS_FILE
 from .comparisons import comparisons
 
-PIECE_BYTES = 1 << 20  # of a file, read at a time
 ROUNDING = 1e-12  # relative: processors differ in the last digits
 
 
@@ -29,7 +28,6 @@ class Checked:
     hash: str
     systems: int
     measures: int
-    queries: int
     numbers: int  # values compared
     different: list[str]  # a line with both values for each that differs
     largest: float  # largest relative difference; inf where a number is missing or a text differs
@@ -70,7 +68,6 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
         hash=about["hash"],
         systems=len(settings.systems),
         measures=len(settings.measures),
-        queries=max((len(row["per_query"]) for row in new_document["results"]), default=0),
         numbers=len(leaves),
         different=[f"{where}: {old!r} in the bundle, {new!r} computed" for where, old, new in different],
         largest=max((_relative_difference(old, new) for _, old, new in different), default=0.0),
@@ -79,16 +76,16 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
 
 def _checked_sums(archive: zipfile.ZipFile) -> dict[str, str]:
     """The SHA-256 of each file by name, as SHA256SUMS lists it. Raises Broken where a file does not have it."""
-    lines = archive.read(SUMS_FILE).decode().splitlines()
-    sums = {name: sha256 for sha256, name in (line.split("  ", 1) for line in lines)}
+    sums = {}
+    for line in archive.read(SUMS_FILE).decode().splitlines():
+        sha256, name = line.split("  ", 1)
+        sums[name] = sha256
     names = set(archive.namelist()) - {SUMS_FILE}
     if names != sums.keys():
         raise Broken(f"{SUMS_FILE} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
     for name, expected in sums.items():
-        digest = hashlib.sha256()
         with archive.open(name) as file:
-            while piece := file.read(PIECE_BYTES):
-                digest.update(piece)
+            digest = hashlib.file_digest(file, "sha256")
         if digest.hexdigest() != expected:
             raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS_FILE}.")
     return sums
@@ -113,9 +110,9 @@ def _leaves_of_tests(archive: zipfile.ZipFile, evaluation: Evaluation) -> Iterat
 
 
 def _leaves(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
-    """(place, old value, new value) of every leaf of two JSON documents.
+    """(place, old value, new value) of every leaf of two JSON documents: each number, text and None in them.
 
-    Lists of different lengths count as one leaf each. where: the place of these two, as names from the root.
+    Lists of different lengths count as one leaf. where: the place of these two, as names from the root.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:

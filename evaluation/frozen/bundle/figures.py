@@ -36,14 +36,19 @@ class Figure:
 
 def figures(evaluation: Evaluation) -> list[Figure]:
     """The figures with data, of these: means with intervals, means by cutoff, values by query."""
-    return [figure for make in (_means, _curves, _heat) if (figure := make(evaluation))]
+    possible = (_means(evaluation), _curves(evaluation), _heat(evaluation))
+    return [figure for figure in possible if figure]
 
 
 def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
     """The first measure at each of its cutoffs in the evaluation, ascending."""
     first = evaluation.measures[0]
-    alike = [each for each in evaluation.measures if (each.name, each.params) == (first.name, first.params)]
-    return sorted((each for each in alike if each.cutoff), key=lambda each: each.cutoff)
+    same_but_for_cutoff = [
+        measure
+        for measure in evaluation.measures
+        if measure.cutoff and (measure.name, measure.params) == (first.name, first.params)
+    ]
+    return sorted(same_but_for_cutoff, key=lambda measure: measure.cutoff)
 
 
 def _means(evaluation: Evaluation) -> Figure | None:
@@ -51,10 +56,10 @@ def _means(evaluation: Evaluation) -> Figure | None:
     if not evaluation.means:
         return None
     queries = counts(evaluation.standing(name).queries for name in evaluation.means)
-    over = " over all searches of the log" if evaluation.sampled else ""
+    of_log = " over all searches of the log" if evaluation.sampled else ""
     return Figure(
         title=f"Mean {measure} by system",
-        sentence=f"Dots are means of {measure}{over}, lines their 95 % intervals "
+        sentence=f"Dots are means of {measure}{of_log}, lines their 95 % intervals "
         f"{about_interval(evaluation.sampled)}; the dotted one stands at the {degree(measure).most}; "
         f"{evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
         chart=means_chart(evaluation),

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from ratings.words import counted
+
 from ...models import FrozenEvaluation
 from ...scores import Evaluation, Standing
 from .. import about
@@ -40,19 +42,19 @@ def escaped(text: str) -> str:
 def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
     measure = evaluation.measures[0]
-    more = [name for name in MORE if name in evaluation.shown]
+    further_columns = [name for name in MORE if name in evaluation.shown]
     columns = [
         "System",
         escaped(str(measure)),
         r"95\,\% interval",
-        *(MORE[name] for name in more),
+        *(MORE[name] for name in further_columns),
         "$n$",
         "Judged",
     ]
-    rows = [_row(standing, more) for standing in evaluation.standings]
-    over = " over all searches of the log" if evaluation.sampled else ""
+    rows = [_row(standing, further_columns) for standing in evaluation.standings]
+    of_log = " over all searches of the log" if evaluation.sampled else ""
     caption = (
-        f"Mean {measure}{over} of {len(rows)} system{'' if len(rows) == 1 else 's'} on "
+        f"Mean {measure}{of_log} of {counted(len(rows), 'system')} on "
         f"{about(frozen).collection_name}. Options: {evaluation.plain_fingerprint_of(measure)}. "
         f"{about(frozen).software}, frozen evaluation {frozen.short}."
     )
@@ -73,10 +75,11 @@ def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(standing: Standing, more: Sequence[str]) -> str:
+def _row(standing: Standing, further_columns: Sequence[str]) -> str:
     interval = "--" if standing.low is None else f"{_decimals(standing.low)} to {_decimals(standing.high)}"
     cells = [escaped(standing.system), _decimals(standing.mean), interval]
-    cells += [(_share if name == "traffic" else _decimals)(value) for name, value in standing.row(more).items()]
+    for name, value in standing.row(further_columns).items():
+        cells.append(_share(value) if name == "traffic" else _decimals(value))
     return " & ".join([*cells, str(standing.queries), _share(standing.judged)]) + r" \\"
 
 
