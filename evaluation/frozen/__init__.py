@@ -3,4 +3,4 @@
 from ..models import NAME_LENGTH
 from .content import Broken
 from .freezing import NameTaken, freeze
-from .stored import about, evaluation_of, files_of, lines_of, recomputed, settings_of
+from .stored import about, evaluation_of, files_of, lines_of, settings_of

@@ -61,12 +61,6 @@ def lines_of(frozen: FrozenEvaluation) -> Lines:
     return lines
 
 
-def recomputed(frozen: FrozenEvaluation) -> Evaluation:
-    """The evaluation computed again from the stored files."""
-    facts = about(frozen)
-    return computed(facts.collection, settings_of(frozen), lines_of(frozen), facts.profile)
-
-
 def computed(name: str, settings: Settings, lines: Lines, profile: str) -> Evaluation:
     """The evaluation computed from canonical files."""
     judged = content.Judged.read(settings, lines)

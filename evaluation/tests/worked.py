@@ -7,9 +7,10 @@ from math import log2
 import numpy as np
 import pandas as pd
 
-from evaluation import scores
+from evaluation import frozen, scores
 from evaluation.measures import Options
 from evaluation.measures.options import DEFAULT
+from evaluation.models import FrozenEvaluation
 from evaluation.scores import Asked, Evaluation
 from ratings.models import Collection, Rater
 from ratings.tests.cast import Imported, make_collection, make_ranking, record_imported
@@ -70,3 +71,10 @@ def summary_of(evaluation: Evaluation) -> pd.DataFrame:
     rows = [row.numbers for row in evaluation.by_column.values()]
     index = pd.MultiIndex.from_tuples(evaluation.by_column, names=["system", "measure"]) if rows else None
     return pd.DataFrame(rows, index).map(lambda value: np.nan if value is None else value)
+
+
+def recomputed(stored: FrozenEvaluation) -> Evaluation:
+    """The evaluation computed again from the stored files."""
+    about = frozen.about(stored)
+    settings, lines = frozen.settings_of(stored), frozen.lines_of(stored)
+    return frozen.stored.computed(about.collection, settings, lines, about.profile)

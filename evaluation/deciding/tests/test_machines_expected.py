@@ -17,7 +17,7 @@ from evaluation.deciding.state import State
 from evaluation.frozen import bundle
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
-from evaluation.tests.worked import evaluated, summary_of
+from evaluation.tests.worked import evaluated, recomputed, summary_of
 from ratings.copies import rounds
 from ratings.desk import queue
 from ratings.judges import uses
@@ -147,7 +147,7 @@ def test_a_frozen_one_keeps_what_it_takes_to_compute_it_again(judged, client, tm
     uses.switch_on(asked_of(judged).version, "expected")
     found, new = frozen.freeze(collection, "with", AIM, expected=True)
     assert new and json.loads(found.settings)["format"] == 2 and json.loads(without.settings)["format"] == 1
-    evaluation, again = frozen.evaluation_of(found), frozen.recomputed(found)
+    evaluation, again = frozen.evaluation_of(found), recomputed(found)
     told = expected_of(collection, AIM)
     outlook = evaluation.expected[NDCG5]
     assert outlook.facts()["machines"] == told.facts()["machines"]
@@ -226,7 +226,7 @@ def test_triage_is_named_on_the_round_and_on_numbers_once_it_touched_them(judged
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     assert {row["round"]: row["triage"] for row in rows} == {1: "[]", 2: "[]", 3: json.dumps([NAMED])}
     found, _ = frozen.freeze(collection, "triaged", AIM, expected=True)
-    assert frozen.recomputed(found).expected[NDCG5].facts()["triage"] == [NAMED]
+    assert recomputed(found).expected[NDCG5].facts()["triage"] == [NAMED]
     path = tmp_path / "bundle.zip"
     path.write_bytes(b"".join(bundle.bundle(found)))
     call_command("evaluate_bundle", str(path))  # refuses where a digit differs

@@ -17,7 +17,7 @@ from evaluation.frozen import content, freezing
 from evaluation.measures import Options, parse_measure
 from evaluation.models import FrozenEvaluation, FrozenPart
 from evaluation.tests.hills import make_hills, rate
-from evaluation.tests.worked import evaluated
+from evaluation.tests.worked import evaluated, recomputed
 from ratings.collection import sample
 from ratings.models import Guidelines, Query, Ranking, Role, System
 from ratings.pool.adjudication import adjudicate
@@ -142,7 +142,7 @@ def test_means_and_intervals_stay_those_that_were_shown(monkeypatch):
     before = frozen.evaluation_of(found).by_column
     monkeypatch.setattr(scores.evaluation, "bootstrap_interval", lambda values: (values[0] - 1, values[0] + 1))
     assert frozen.evaluation_of(found).by_column == before
-    assert frozen.recomputed(found).by_column != before
+    assert recomputed(found).by_column != before
 
 
 CASES = {
@@ -166,7 +166,7 @@ def test_its_files_give_every_number_again_to_the_last_digit(changes):
         ["nDCG@10", "DCG@10", "nDCG"] if changes.get("ties") == "average" else [*MEASURES, "Bpref", "ERR@10"]
     )
     found, _ = freeze(collection, measures=measures, changes=changes)
-    kept, again = frozen.evaluation_of(found), frozen.recomputed(found)
+    kept, again = frozen.evaluation_of(found), recomputed(found)
     for name in freezing.STORED_ARRAYS:
         assert np.array_equal(kept.table.of[name], again.table.of[name], equal_nan=True), name
     assert again.by_column == kept.by_column
@@ -190,7 +190,7 @@ def test_an_empty_ranking_is_not_a_missing_one():
     collection.touch()
     found, _ = freeze(collection, changes={"missing": "skip"})
     assert json.loads(found.settings)["systems"][0]["empty"] == ["q2"]
-    assert frozen.recomputed(found).per_query["nDCG@10", "bad"]["q2"] == 0.0
+    assert recomputed(found).per_query["nDCG@10", "bad"]["q2"] == 0.0
 
 
 # What the hash is of
@@ -332,7 +332,7 @@ def test_content_in_many_pieces_that_end_with_a_line_has_the_same_hash(monkeypat
     assert found.hash == HILLS
     pieces = list(frozen.stored.pieces(found, "judgments.jsonl"))
     assert len(pieces) == 2 and all(piece.endswith(b"\n") for piece in pieces)
-    assert frozen.recomputed(found).by_column == frozen.evaluation_of(found).by_column
+    assert recomputed(found).by_column == frozen.evaluation_of(found).by_column
 
 
 # It never changes
@@ -350,7 +350,7 @@ def test_nothing_that_happens_to_the_collection_changes_it():
     collection.save()
     collection.touch()
     assert rows() == before
-    assert frozen.recomputed(found).by_column == frozen.evaluation_of(found).by_column
+    assert recomputed(found).by_column == frozen.evaluation_of(found).by_column
     assert frozen.about(found).collection == "hills"
 
 
@@ -384,7 +384,7 @@ def test_an_account_that_is_deleted_is_taken_off_and_nothing_else():
     before = FrozenEvaluation.objects.values().get()
     ann.delete()
     assert FrozenEvaluation.objects.values().get() == before | {"created_by_id": None}
-    assert frozen.recomputed(found).by_column == frozen.evaluation_of(found).by_column
+    assert recomputed(found).by_column == frozen.evaluation_of(found).by_column
 
 
 def test_the_database_takes_no_second_one_of_the_same_content_or_name():
