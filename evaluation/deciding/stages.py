@@ -1,6 +1,5 @@
 """Expected values now and before each round, as a JSON document and CSV tables."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -9,7 +8,6 @@ from ratings.models import Collection, Round
 
 from ..measures import Measure
 from ..page.documents import Table, table_of
-from ..scores import Asked
 from ..scores.expected import Difference, Expected
 from .aims import aim_of
 
@@ -39,13 +37,9 @@ def now(expected: Expected) -> Stage:
     )
 
 
-def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[list[Stage], list[Asked]]:
-    """The stage before each round drawn for this measure with these options; and the aims of the other rounds.
-
-    Each of these aims comes once. One database query.
-    """
+def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[Stage]:
+    """The stage before each round that was drawn for this measure with these options. One database query."""
     of_this_aim = []
-    others: dict[str, Asked] = {}
     for drawn in collection.rounds.order_by("number"):
         # Without the systems and gains of that time: other ones do not make it another aim.
         members = {name: value for name, value in drawn.aim.items() if name not in ("systems", "gains")}
@@ -55,9 +49,7 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> tuple[
             continue
         if (aim.measure, aim.fingerprint) == (measure, fingerprint):
             of_this_aim.append(_stage_before(drawn))
-        else:
-            others[json.dumps(members, sort_keys=True)] = aim
-    return of_this_aim, list(others.values())
+    return of_this_aim
 
 
 def _stage_before(drawn: Round) -> Stage:

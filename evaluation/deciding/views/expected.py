@@ -39,12 +39,11 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         return charted(request, "evaluation/expected.html", context)
     context |= {"expecting": found, "told": found.expected, "apart": LEAST_DIFFERENCE}
     if found.expected:
-        history, others = developed(collection, asked, found.expected)
+        history = history_of(collection, asked, found.expected)
         context |= {
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
             "stages": [(stage, in_order(stage, found.expected)) for stage in history] if len(history) > 1 else [],
-            "others": [(aim, request.path + aim.keep) for aim in others],
             "charts": charts_of(history, found.expected, asked) if len(history) > 1 else {},
             "stop": when_to_stop(collection, asked, found.expected),
         }
@@ -72,10 +71,11 @@ def no_rounds(collection: Collection) -> NextStep:
     )
 
 
-def developed(collection: Collection, asked: Asked, told: Expected) -> tuple[list[Stage], list[Asked]]:
-    """The stages, which are the expected values before each round and now; and the other aims that rounds had."""
-    history, others = stages.stages(collection, asked.measure, asked.fingerprint)
-    return [*history, stages.now(told)], others
+def history_of(collection: Collection, asked: Asked, present: Expected | None) -> list[Stage]:
+    """The expected values before each round and now. present: those of now; without them there is no stage."""
+    if present is None:
+        return []
+    return [*stages.stages(collection, asked.measure, asked.fingerprint), stages.now(present)]
 
 
 def in_order(stage: Stage, told: Expected) -> list[float | None]:
@@ -124,7 +124,7 @@ def charts_of(history: Sequence[Stage], told: Expected, asked: Asked) -> dict[st
 def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV has a row for each pair of systems; the JSON document has everything."""
     found = expecting(collection, asked)
-    history = developed(collection, asked, found.expected)[0] if found.expected else []
+    history = history_of(collection, asked, found.expected)
     why = found.why if found.rounds else "No round was drawn."
     return Files(
         f"{collection.slug}-expected-{asked.measure}",
@@ -137,7 +137,7 @@ def expected_files(request: HttpRequest, collection: Collection, asked: Asked) -
 def expected_rounds_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """A row for each system and round: its expected values when the round was drawn."""
     found = expecting(collection, asked)
-    history = developed(collection, asked, found.expected)[0] if found.expected else []
+    history = history_of(collection, asked, found.expected)
     label = found.expected.options if found.expected else asked.fingerprint
     return Files(
         f"{collection.slug}-expected-rounds-{asked.measure}", table=lambda: stages.rounds_table(history, label)
