@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import replace
-from itertools import compress
 from math import ceil
 from secrets import randbits
 from typing import Any
@@ -97,16 +96,16 @@ def draw_next(
     drawn, chances = draw_from(state, size, seed, method, factors)
     if not len(drawn.rows):
         return None
-    seen = standings(state, aim)
+    before = standings(state, aim)
     if triage_machines:
-        seen["triage"] = list(map(str, triage_machines))
+        before["triage"] = list(map(str, triage_machines))
     return queue.store_round(
         collection,
         queue.NewRound(
             number=len(state.rounds) + 1,
             method=method,
             seed=seed,
-            seen=seen,
+            seen=before,
             aim=stored(aim) | {"systems": list(state.systems), "gains": state.pool.gains.tolist()},
             threshold=None if np.isinf(drawn.keys[-1]) else float(drawn.keys[-1]),
             precision=drawn.precision,
@@ -122,14 +121,18 @@ def draw_next(
 
 
 def standings(state: State, aim: Asked) -> dict[str, Any]:
-    """The expected values before the round, as JSON: a point of the chart over rounds."""
+    """The expected values before the round, as JSON: a point of the chart over rounds.
+
+    Of mean, low, high and best it has lists, in the order of the systems.
+    """
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]
-    seen: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
-    seen["wrong"] = expected.wrong
+    document: dict[str, Any] = {"wrong": expected.wrong}
+    for name in ("mean", "low", "high", "best"):
+        document[name] = [getattr(row, name) for row in rows]
     if expected.machines:
-        seen["machines"] = list(map(str, expected.machines))
-    return seen
+        document["machines"] = list(map(str, expected.machines))
+    return document
 
 
 def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
@@ -146,7 +149,8 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
     if not has_grades.any():
         return (), None
-    return tuple(compress((use.machine for use in in_use), has_grades)), rate_factors(pool, state.level)
+    machines = tuple(use.machine for use, has_any in zip(in_use, has_grades, strict=True) if has_any)
+    return machines, rate_factors(pool, state.level)
 
 
 def draw_from(

@@ -15,8 +15,6 @@ The files follow the runs, and exist only where expected values were frozen.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -64,16 +62,12 @@ def round_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of rounds.jsonl."""
     pairs = _pairs(state, keys)
     for number, round_, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
-        # (unit, row of the pool, chance within the unit) of each drawn pair, ascending by unit.
-        drawn = zip(round_.unit.tolist(), round_.drawn.tolist(), round_.within.tolist(), strict=True)
-        units = [
-            {
-                "key": float(round_.keys[unit]),
-                "rate": float(round_.rate[unit]),
-                "pairs": [[*pairs[row], within] for _, row, within in of_unit],
-            }
-            for unit, of_unit in groupby(drawn, key=itemgetter(0))
+        units: list[dict[str, Any]] = [
+            {"key": float(key), "rate": float(rate), "pairs": []}
+            for key, rate in zip(round_.keys, round_.rate, strict=False)  # behind the keys is the threshold
         ]
+        for unit, row, within in zip(round_.unit.tolist(), round_.drawn.tolist(), round_.within, strict=True):
+            units[unit]["pairs"].append([*pairs[row], float(within)])
         threshold = float(round_.keys[-1])  # behind the keys of all units; inf where all were drawn
         line: dict[str, Any] = {
             "round": number,

@@ -109,8 +109,7 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
     plain: float64[systems], the plain means, which are the estimate where all of the pool is judged. They have no
     interval then if documents above the cutoff are not in the pool: nobody knows what these would gain.
     """
-    design = state.design() if state.rounds else None
-    result = estimate(state.pool, state.level, design)
+    result = estimate(state.pool, state.level, state.design() if state.rounds else None)
     if state.judged.all():
         result = replace(result, mean=plain)
         if any(state.outside.values()):

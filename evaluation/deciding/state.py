@@ -159,8 +159,8 @@ class State:
     def newly_known(self) -> np.ndarray:
         """Pairs (pks) that were judged in no round and are not yet stored as known."""
         drawn = np.zeros(len(self.pair), bool)
-        for each in self.rounds:
-            drawn[each.rows] = True
+        for drawn_round in self.rounds:
+            drawn[drawn_round.rows] = True
         late = self.judged & ~drawn & (self.known == len(self.rounds))
         return self.pair[late & (self.pair != NO_PAIR)]
 
@@ -177,9 +177,11 @@ class State:
         """The machines whose grades changed sampling rates of judged pairs; none where all pairs are judged."""
         if self.judged.all():
             return ()
-        both = zip(self.rounds, self.triage, strict=True)
-        begun = [named for each, named in both if self.judged[each.drawn].any()]
-        return tuple(dict.fromkeys(name for named in begun for name in named))
+        names = []
+        for drawn_round, machines in zip(self.rounds, self.triage, strict=True):
+            if self.judged[drawn_round.drawn].any():
+                names += machines
+        return tuple(dict.fromkeys(names))  # each once
 
     @property
     def from_the_top(self) -> bool:

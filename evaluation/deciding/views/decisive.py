@@ -52,10 +52,8 @@ def pool_in(state: State) -> dict:
     return {
         "pairs": state.pool.pairs,
         "judged": int(state.judged.sum()),
-        "eligible": int(state.askable.sum()),
         "outside": sum(state.outside.values()),
         "from_the_top": state.from_the_top,
-        "levels": len(state.pool.gains),
     }
 
 

@@ -50,12 +50,12 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     return charted(request, "evaluation/expected.html", context)
 
 
-def when_to_stop(collection: Collection, asked: Asked, told: Expected) -> Forecast | None:
+def when_to_stop(collection: Collection, asked: Asked, present: Expected) -> Forecast | None:
     """The forecast of when to stop. Cached, since it takes as long as the estimate."""
     aim = replace(asked, systems=systems_of(collection))
     used = machines(collection)
-    name = ("when to stop", aim, told.rounds, used)
-    return cache.whole(collection, name, lambda: forecast(collection, State.of(collection, aim, used), told))
+    name = ("when to stop", aim, present.rounds, used)
+    return cache.whole(collection, name, lambda: forecast(collection, State.of(collection, aim, used), present))
 
 
 def no_rounds(collection: Collection) -> NextStep:
@@ -78,41 +78,46 @@ def history_of(collection: Collection, asked: Asked, present: Expected | None) -
     return [*stages.stages(collection, asked.measure, asked.fingerprint), stages.now(present)]
 
 
-def in_order(stage: Stage, told: Expected) -> list[float | None]:
+def in_order(stage: Stage, present: Expected) -> list[float | None]:
     """The expected means of a stage in the order of the table; None for a system that it lacks."""
-    return [stage.means[row.system][0] if row.system in stage.means else None for row in told.means]
+    return [stage.means[row.system][0] if row.system in stage.means else None for row in present.means]
 
 
-def matrix(told: Expected) -> list[tuple[str, list[Difference | None]]]:
+def matrix(present: Expected) -> list[tuple[str, list[Difference | None]]]:
     """(system, its difference to each of the others), highest expected mean first; None on the diagonal."""
-    names = [row.system for row in told.means if row.mean is not None][:MOST_IN_MATRIX]
-    if told.without or len(names) < 2:
+    names = [row.system for row in present.means if row.mean is not None][:MOST_IN_MATRIX]
+    if present.without or len(names) < 2:
         return []
-    return [(name, [None if name == other else told.difference(other, name) for other in names]) for name in names]
+    rows = []
+    for name in names:
+        differences = [None if name == other else present.difference(other, name) for other in names]
+        rows.append((name, differences))
+    return rows
 
 
-def charts_of(history: Sequence[Stage], told: Expected, asked: Asked) -> dict[str, Chart]:
+def charts_of(history: Sequence[Stage], present: Expected, asked: Asked) -> dict[str, Chart]:
     """The charts over rounds, by id: of the expected means, and of the chance of a wrong order if known twice.
 
-    history: the stages of `developed`. told: the expected values now, the highest mean first.
+    history: the stages of `developed`. present: the expected values now, the highest mean first.
     """
-    number = len(told.means) if len(told.means) <= MOST_WITH_INTERVALS else HIGHEST_WITH_INTERVALS
-    with_interval = [row.system for row in told.means[:number]]
-    rows = [
-        {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
-        | {"low": low, "high": high, "leader": name == told.leader, "barred": name in with_interval}
-        for stage in history
-        for name, (mean, low, high) in stage.means.items()
-        if mean is not None
-    ]
-    means_now = ", ".join(f"{row.system} {decimals(row.mean)}" for row in told.means if row.mean is not None)
+    with_interval = [row.system for row in present.means]
+    if len(with_interval) > MOST_WITH_INTERVALS:
+        with_interval = with_interval[:HIGHEST_WITH_INTERVALS]
+    rows = []
+    for stage in history:
+        for name, (mean, low, high) in stage.means.items():
+            if mean is not None:
+                dot = {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
+                is_leader, has_bar = name == present.leader, name in with_interval
+                rows.append(dot | {"low": low, "high": high, "leader": is_leader, "barred": has_bar})
+    means_now = ", ".join(f"{row.system} {decimals(row.mean)}" for row in present.means if row.mean is not None)
     alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {means_now}."
     by_id = {"rounds": Chart("rounds", charts.over_rounds(rows, bounded=asked.bounded), alt_text)} if rows else {}
     with_chance = [stage for stage in history if stage.wrong is not None]
     if len(with_chance) > 1:
         points = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in with_chance]
-        first, last = (f"{stage.wrong:.0%} at {stage.judged:,}" for stage in (with_chance[0], with_chance[-1]))
-        alt_text = f"Chance of a wrong order by pairs judged, from {first}, {last}."
+        texts = [f"{stage.wrong:.0%} at {stage.judged:,}" for stage in with_chance]
+        alt_text = f"Chance of a wrong order by pairs judged, from {texts[0]}, {texts[-1]}."
         by_id["wrong"] = Chart("wrong", charts.wrong_over_rounds(points, MOST_CHANCE_OF_WRONG), alt_text)
     return by_id
 
