@@ -276,7 +276,7 @@ def gate_report(
         )
     site = request.build_absolute_uri("/").rstrip("/")
     text = gate_reports.FORMATS[asked.format](gate, site)
-    headers = {"Idealist-Verdict": gate.verdict.replace(" ", "-")}
+    headers = {"Idealist-Verdict": gate["verdict"].replace(" ", "-")}
     return HttpResponse(text, content_type=f"{CONTENT_TYPES[asked.format]}; charset=utf-8", headers=headers)
 
 

@@ -1,7 +1,8 @@
 """The gate: whether a release is worse than its anchors by more than a margin, also once all would be judged."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -21,62 +22,6 @@ MARGIN, ALPHA = 0.02, 0.05  # the defaults
 WORST_QUERIES = 3  # queries that a report names for each anchor
 
 
-@dataclass(frozen=True)
-class Unjudged:
-    """The results of one system above the cutoff that nobody judged."""
-
-    system: str
-    results: int
-    of: int  # all results above the cutoff
-    path: str  # of the page that asks raters for them; "" where the rankings are not imported
-
-
-@dataclass(frozen=True)
-class AgainstAnchor:
-    """A release against one anchor."""
-
-    anchor: str
-    plain: Limits  # unjudged documents as the options say
-    expected: Limits | None  # unjudged documents at their expected gain; None where that is not defined
-    why_none: str  # why `expected` is None; "" where it is not
-    beside: dict[str, float | None]  # by `scores.beside_mean`: what stands beside `plain` in a log
-    worst: list[dict]  # the queries that lose most: query, text, release, anchor, difference, path
-
-    @property
-    def verdict(self) -> str:
-        """The verdict that holds in both readings."""
-        return agreed([reading.verdict for reading in (self.plain, self.expected) if reading])
-
-    @property
-    def is_open_by_judgments(self) -> bool:
-        """Whether missing judgments decide it: the two readings disagree."""
-        return self.expected is not None and self.plain.verdict != self.expected.verdict
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The verdict on a release, and what it rests on."""
-
-    evaluation: Evaluation
-    release: str
-    margin: float
-    alpha: float  # of all anchors together
-    unjudged: tuple[Unjudged, ...]  # of the release, then of each anchor
-    anchors: tuple[AgainstAnchor, ...]
-
-    @property
-    def verdict(self) -> str:
-        return overall([against.verdict for against in self.anchors])
-
-    @property
-    def needed(self) -> int | None:
-        """About how many queries would decide; None where they would not, or where there is a verdict."""
-        if self.verdict != UNDECIDED:
-            return None
-        numbers = [against.plain.needed for against in self.anchors if against.plain.verdict == UNDECIDED]
-        return max(filter(None, numbers), default=None)
-
-
 def gate_of(
     collection: Collection,
     asked: Asked,
@@ -86,8 +31,11 @@ def gate_of(
     alpha: float = ALPHA,
     most_pairs: int | None = None,
     rankings: Rankings | None = None,
-) -> Gate:
-    """The verdict on the release. Several anchors share alpha, so that a false alarm is no likelier.
+) -> dict[str, Any]:
+    """The verdict on the release, as a JSON document with an entry for each anchor: see `against_anchor`.
+
+    Several anchors share alpha, so that a false alarm is no likelier. "needed" is the number of queries that would
+    decide; None where none would, or where there is a verdict.
 
     anchors: systems; none for the baselines that a person chose. most_pairs: of queries and documents; with more
     of them the reading with expected gains is left out. rankings: of the release, where it is no system.
@@ -110,24 +58,42 @@ def gate_of(
         expected, why_none = expected_by_query(collection, asked, most_pairs, sent), ""
     except ValueError as error:
         expected, why_none = {}, str(error).rstrip(".")
-    unjudged = tuple(unjudged_of(collection, evaluation, system) for system in systems)
     alpha_of_each = alpha / len(anchors)
-    comparisons = tuple(
+    comparisons = [
         against_anchor(collection, evaluation, release, anchor, margin, alpha_of_each, expected, why_none)
         for anchor in anchors
-    )
-    return Gate(evaluation, release, margin, alpha, unjudged=unjudged, anchors=comparisons)
+    ]
+    verdict = overall([against["verdict"] for against in comparisons])
+    open_readings = [against["plain"] for against in comparisons if against["plain"]["verdict"] == UNDECIDED]
+    numbers_needed = [reading["needed"] for reading in open_readings if reading["needed"]]
+    measure = evaluation.asked.measure
+    return made_by(evaluation) | {
+        "fingerprint": evaluation.fingerprint_of(measure),
+        "measure": str(measure),
+        "release": release,
+        "margin": margin,
+        "alpha": alpha,  # of all anchors together
+        "verdict": verdict,
+        "unjudged": [unjudged_of(collection, evaluation, system) for system in systems],
+        "needed": max(numbers_needed, default=None) if verdict == UNDECIDED else None,
+        "anchors": comparisons,
+    }
 
 
-def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> Unjudged:
-    results, of = evaluation.holes_of(system)
+def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> dict[str, Any]:
+    """How many results of one system above the cutoff nobody judged, `of` how many.
+
+    path: of the page that asks raters for them; "" where the rankings are not imported.
+    """
+    unjudged, results = evaluation.holes_of(system)
     table = evaluation.table.record
-    # Without a cutoff all results count: the page then lists those of the longest ranking.
-    depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
-    if system not in table.system_pks:
-        return Unjudged(system, results, of, path="")
-    address = urlencode({"system": table.system_pks[system], "depth": depth})
-    return Unjudged(system, results, of, path=f"{reverse('holes', args=[collection.slug])}?{address}")
+    path = ""
+    if system in table.system_pks:
+        # Without a cutoff all results count: the page then lists those of the longest ranking.
+        depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
+        address = urlencode({"system": table.system_pks[system], "depth": depth})
+        path = f"{reverse('holes', args=[collection.slug])}?{address}"
+    return {"system": system, "results": unjudged, "of": results, "path": path}
 
 
 def against_anchor(
@@ -139,8 +105,12 @@ def against_anchor(
     alpha: float,
     expected: dict[str, np.ndarray],
     why_none: str,
-) -> AgainstAnchor:
+) -> dict[str, Any]:
     """The release against one anchor, on the queries that count for both.
+
+    plain and expected: the limits of the difference with unjudged documents as the options say, and with them at
+    their expected gain, None where that is not defined. The verdict holds in both. log: what stands beside `plain`
+    where the queries were drawn from a log. worst: see `worst`.
 
     alpha: the share of this anchor in the alpha of all.
     expected: values by system, float64[queries], with unjudged documents at their expected gain; {} where they are
@@ -156,14 +126,17 @@ def against_anchor(
         counted_in_both = counted & common_queries(expected_values)
         expected_limits = _limits(evaluation, expected_values, counted_in_both, margin, alpha)
     difference = paired.difference_on(counted, values)
-    return AgainstAnchor(
-        anchor,
-        plain_limits,
-        expected_limits,
-        why_none=why_none,
-        beside=beside_mean(difference, evaluation.sampled),
-        worst=worst(collection, evaluation, pair, difference),
-    )
+    verdicts = [reading.verdict for reading in (plain_limits, expected_limits) if reading]
+    return {
+        "anchor": anchor,
+        "verdict": agreed(verdicts),
+        "decided_by_judgments": len(set(verdicts)) > 1,
+        "plain": vars(plain_limits),
+        "log": beside_mean(difference, evaluation.sampled) or None,
+        "expected": vars(expected_limits) if expected_limits else None,
+        "without_expected": why_none,
+        "worst": worst(collection, evaluation, pair, difference),
+    }
 
 
 def _limits(
@@ -196,31 +169,3 @@ def worst(collection: Collection, evaluation: Evaluation, pair: list[str], diffe
         }
         for row in lost[:WORST_QUERIES]
     ]
-
-
-def document(gate: Gate) -> dict:
-    """The JSON document: the settings, the verdict, and an entry for each anchor."""
-    measure = gate.evaluation.asked.measure
-    return made_by(gate.evaluation) | {
-        "fingerprint": gate.evaluation.fingerprint_of(measure),
-        "measure": str(measure),
-        "release": gate.release,
-        "margin": gate.margin,
-        "alpha": gate.alpha,
-        "verdict": gate.verdict,
-        "unjudged": [vars(of_system) for of_system in gate.unjudged],
-        "needed": gate.needed,
-        "anchors": [
-            {
-                "anchor": against.anchor,
-                "verdict": against.verdict,
-                "decided_by_judgments": against.is_open_by_judgments,
-                "plain": vars(against.plain),
-                "log": against.beside or None,
-                "expected": vars(against.expected) if against.expected else None,
-                "without_expected": against.why_none,
-                "worst": against.worst,
-            }
-            for against in gate.anchors
-        ],
-    }

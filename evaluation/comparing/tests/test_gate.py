@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from django.core.management import CommandError, call_command
 
-from evaluation.comparing.gate import document, gate_of
+from evaluation.comparing.gate import gate_of
 from evaluation.scores import Asked
 from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
 from ratings.models import Baseline, Role, System
@@ -57,11 +57,11 @@ def test_without_systems_it_compares_with_the_baselines_that_a_person_chose(shop
     for kind, name in (("release", "bad"), ("fixed", "good"), ("release", "same")):
         Baseline.objects.create(collection=shop, kind=kind, system=systems[name], name=name, reason="It runs.")
     found = gate_of(shop, Asked.of(shop), "bad", [])
-    assert [each.anchor for each in found.anchors] == ["good", "same"]
+    assert [each["anchor"] for each in found["anchors"]] == ["good", "same"]
     assert run("bad")[0] == 1
     # A release that is a baseline itself is compared with the other one alone, which has the whole of alpha.
-    (against,) = gate_of(shop, Asked.of(shop), "same", []).anchors
-    assert against == gate_of(shop, Asked.of(shop), "same", ["good"]).anchors[0]
+    (against,) = gate_of(shop, Asked.of(shop), "same", [])["anchors"]
+    assert against == gate_of(shop, Asked.of(shop), "same", ["good"])["anchors"][0]
     systems["same"].delete()
     with pytest.raises(ValueError, match="the last release, same, was deleted"):
         gate_of(shop, Asked.of(shop), "bad", [])
@@ -79,7 +79,7 @@ def test_compare_of_a_system_with_a_chosen_baseline_says_the_verdict(shop, clien
     for kind, name in (("fixed", "good"), ("release", "same")):
         Baseline.objects.create(collection=shop, kind=kind, system=systems[name], name=name, reason="It runs.")
     page = shown("good", "bad")
-    stored = document(gate_of(shop, Asked.of(shop), "bad", []))
+    stored = gate_of(shop, Asked.of(shop), "bad", [])
     assert page["gate"] == stored and page["against"] == stored["anchors"][0]
     assert "bad is worse than good by more than the margin 0.02: −0." in page["text"]
     assert shown("bad", "same")["against"]["anchor"] == "same"  # whichever of the two is the first
@@ -97,14 +97,13 @@ def test_over_a_log_the_head_decides(shop):
         make_ranking(shop, "base", query, "bac")
     make_ranking(shop, "base", QUERIES[0], "abc")
     shop.touch()
-    assert gate_of(shop, Asked.of(shop), "tail", ["base"]).verdict == NOT_WORSE
+    assert gate_of(shop, Asked.of(shop), "tail", ["base"])["verdict"] == NOT_WORSE
     make_sample(shop, [(QUERIES[0], 9_000, 1.0), *((query, 1, 0.019) for query in QUERIES[1:])])
     shop.touch()
     found = gate_of(shop, Asked.of(shop), "tail", ["base"])
-    assert found.verdict == WORSE
-    written = document(found)
-    assert written["fingerprint"].endswith("est=log")
-    assert written["anchors"][0]["log"]["plain"] > 0.02 and written["anchors"][0]["log"]["traffic"] == 1
+    assert found["verdict"] == WORSE
+    assert found["fingerprint"].endswith("est=log")
+    assert found["anchors"][0]["log"]["plain"] > 0.02 and found["anchors"][0]["log"]["traffic"] == 1
     alike = "all queries with the same weight: +"
     assert all(
         alike in run("tail", "--against", "base", "--format", name)[1] for name in ("table", "markdown", "junit")
@@ -125,12 +124,15 @@ def test_over_a_log_whose_head_was_left_out_there_is_no_verdict(shop):
 def test_a_drop_that_holds_only_if_unjudged_documents_are_worthless_is_undecided(shop):
     # One judged first document of two is perfect: the model expects something of those that nobody judged.
     found = gate_of(shop, Asked.of(shop, measure="nDCG@1"), "new", ["good"], margin=0.295)
-    (each,) = found.anchors
-    assert each.plain.verdict == WORSE
-    assert each.expected.verdict != WORSE and each.expected.difference > each.plain.difference
+    (each,) = found["anchors"]
+    assert each["plain"]["verdict"] == WORSE
+    assert each["expected"]["verdict"] != WORSE and each["expected"]["difference"] > each["plain"]["difference"]
     asked = ("--measure", "nDCG@1", "--margin", "0.295")
-    assert (found.verdict, each.is_open_by_judgments) == (UNDECIDED, True)
-    assert [(row.system, row.results, row.of) for row in found.unjudged] == [("new", 10, 20), ("good", 0, 20)]
+    assert (found["verdict"], each["decided_by_judgments"]) == (UNDECIDED, True)
+    assert [(row["system"], row["results"], row["of"]) for row in found["unjudged"]] == [
+        ("new", 10, 20),
+        ("good", 0, 20),
+    ]
     status, text = run("new", "--against", "good", *asked, "--site", "https://x.org/")
     assert status == 2
     page = f"https://x.org/collections/shop/pool/holes/?system={System.objects.get(name='new').pk}&depth=1"
@@ -145,8 +147,12 @@ def test_unjudged_documents_of_the_baseline_can_decide_too(shop):
     for place, query in enumerate(QUERIES):
         make_ranking(shop, "half", query, "cba" if place % 2 else "abc")
     found = gate_of(shop, Asked.of(shop, measure="nDCG@1"), "half", ["new"])
-    (each,) = found.anchors
-    assert (each.plain.verdict, each.expected.verdict, found.verdict) == (NOT_WORSE, WORSE, UNDECIDED)
+    (each,) = found["anchors"]
+    assert (each["plain"]["verdict"], each["expected"]["verdict"], found["verdict"]) == (
+        NOT_WORSE,
+        WORSE,
+        UNDECIDED,
+    )
     for form in ("table", "markdown", "junit"):
         status, text = run("half", "--against", "new", "--measure", "nDCG@1", "--format", form)
         assert status == 2
@@ -157,7 +163,7 @@ def test_unjudged_documents_of_the_baseline_can_decide_too(shop):
 def test_what_is_unjudged_stands_beside_every_verdict_and_its_page_goes_down_to_the_cutoff(shop, client):
     for measure, depth in (("nDCG@20", 20), ("AP", 3)):
         asked = Asked.of(shop, measure=measure)
-        row, _ = document(gate_of(shop, asked, "new", ["good"]))["unjudged"]
+        row, _ = gate_of(shop, asked, "new", ["good"])["unjudged"]
         assert (row["results"], row["of"]) == (10, 60) and row["path"].endswith(f"&depth={depth}")
     client.force_login(make_member(shop, "ana", Role.ANALYST))
     assert client.get(row["path"]).context["count"] == 10
@@ -170,23 +176,27 @@ def test_what_is_unjudged_stands_beside_every_verdict_and_its_page_goes_down_to_
 
 def test_where_expected_values_are_not_defined_the_plain_reading_decides_and_says_so(shop):
     found = gate_of(shop, Asked.of(shop, measure="AP"), "bad", ["good"])
-    (each,) = found.anchors
-    assert (each.verdict, each.expected, bool(each.why_none)) == (each.plain.verdict, None, True)
+    (each,) = found["anchors"]
+    assert (each["verdict"], each["expected"], bool(each["without_expected"])) == (
+        each["plain"]["verdict"],
+        None,
+        True,
+    )
 
 
 def test_two_anchors_share_alpha_and_one_loss_is_enough(shop):
     alone = gate_of(shop, Asked.of(shop), "bad", ["good"], alpha=0.05)
     both = gate_of(shop, Asked.of(shop), "bad", ["good", "bad"], alpha=0.1)
-    assert both.anchors[0].plain == alone.anchors[0].plain
-    assert [each.verdict for each in both.anchors] == [WORSE, NOT_WORSE]
-    assert both.verdict == WORSE
+    assert both["anchors"][0]["plain"] == alone["anchors"][0]["plain"]
+    assert [each["verdict"] for each in both["anchors"]] == [WORSE, NOT_WORSE]
+    assert both["verdict"] == WORSE
 
 
 def test_the_worst_queries_come_first_and_link_to_both_lists(shop):
-    (each,) = gate_of(shop, Asked.of(shop), "bad", ["good"]).anchors
-    losses = [row["difference"] for row in each.worst]
+    (each,) = gate_of(shop, Asked.of(shop), "bad", ["good"])["anchors"]
+    losses = [row["difference"] for row in each["worst"]]
     assert len(losses) == 3 and losses == sorted(losses) and losses[0] < 0
-    assert each.worst[0]["path"].endswith("?system=good&system=bad")
+    assert each["worst"][0]["path"].endswith("?system=good&system=bad")
 
 
 def test_reports_have_the_same_verdict(shop):
@@ -230,7 +240,7 @@ def test_the_api_takes_rankings_that_are_not_imported(shop):
         return reader.post(f"/collections/shop/gate?against=good&{query_string}", run)
 
     answer = sent(runs["new"], "release=build").json()
-    stored = document(gate_of(shop, Asked.of(shop), "new", ["good"]))
+    stored = gate_of(shop, Asked.of(shop), "new", ["good"])
     # The model of expected gains sees one system more.
     assert answer["anchors"][0]["plain"] == stored["anchors"][0]["plain"]
     assert answer["unjudged"][0] == {"system": "build", "results": 10, "of": 60, "path": ""}
@@ -253,7 +263,7 @@ def test_the_api_has_the_document_and_the_reports_with_the_verdict_in_a_header(s
     asked = {"release": "bad", "against": ["good", "same"]}
     answer = reader.get("/collections/shop/gate", **asked)
     found = gate_of(shop, Asked.of(shop), "bad", ["good", "same"])
-    assert answer.json() == json.loads(json.dumps(document(found)))
+    assert answer.json() == json.loads(json.dumps(found))
     report = reader.get("/collections/shop/gate", **asked, format="markdown")
     assert report["Idealist-Verdict"] == answer["Idealist-Verdict"] == "worse"
     assert report["Content-Type"] == "text/markdown; charset=utf-8"

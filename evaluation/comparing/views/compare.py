@@ -28,7 +28,7 @@ from ...scores.expected import MOST_PAIRS, expecting
 from ...significance import ALPHA, FEWEST, POWER
 from .. import pictures, verdicts
 from ..chosen import ALL, NOTHING_TO_COMPARE, named_in, nothing_to_compare, selection_in, too_few
-from ..gate import document, gate_of
+from ..gate import gate_of
 from ..parameters import kept_parameters
 
 
@@ -112,7 +112,7 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     release = next(name for name in selection.systems if name != baseline)
 
     def made() -> dict:
-        return document(gate_of(collection, asked, release, anchors=(), most_pairs=MOST_PAIRS))
+        return gate_of(collection, asked, release, anchors=(), most_pairs=MOST_PAIRS)
 
     # Expected gains take seconds for a large pool.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *chosen), made)

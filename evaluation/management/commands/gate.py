@@ -76,6 +76,6 @@ class Command(ExportCommand):
             raise Refused(str(error)) from error
         site = arguments["site"].rstrip("/")
         self.put_out([FORMATS[arguments["format"]](gate, site)], arguments["output"])
-        self.status = EXIT_STATUS[gate.verdict]
-        if gate.verdict == UNDECIDED and arguments["undecided"]:
+        self.status = EXIT_STATUS[gate["verdict"]]
+        if gate["verdict"] == UNDECIDED and arguments["undecided"]:
             self.status = EXIT_STATUS[COUNTS_AS[arguments["undecided"]]]
