@@ -130,8 +130,8 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
 
     def compute(part: Record, _: Judgments) -> dict[str, np.ndarray]:
         """The numbers of some queries, [queries, worlds, systems]: the cache keeps those of the others."""
-        values, counted = zip(*worlds.scored(part), strict=True)
-        return {"values": np.stack(values, axis=1), "counted": np.stack(counted, axis=1)}
+        values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
+        return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
     columns = cache.columns(collection, version, source, ("order", worlds), compute).of
     values, counted = columns["values"], columns["counted"]
@@ -260,7 +260,10 @@ def raters(agreed: Agreement) -> list[dict]:
     for row in map(documents.numbers, agreement.each_rater(agreed.table)):
         if not row["ratings"] and not row["cannot"]:
             continue
-        reason = SHARES_ONE if row["shared"] else SHARES_NONE if row["ratings"] else GAVE_NONE
+        if row["shared"]:
+            reason = SHARES_ONE
+        else:
+            reason = SHARES_NONE if row["ratings"] else GAVE_NONE
         without_number = [name for name, value in row.items() if value is None]
         row["rater"] = agreed.raters[row["rater"]]
         row["few"] = row["shared"] < FEWEST_PAIRS
@@ -269,16 +272,19 @@ def raters(agreed: Agreement) -> list[dict]:
     return rows
 
 
-def disputed(agreed: Agreement, some: np.ndarray) -> list[dict]:
-    """A row for each of `some` disputed pairs. One database query for each 20,000 documents."""
-    pairs = agreed.pairs[some["pair"]].tolist()
-    documents = record.document_keys({document for _, document in pairs})
-    keys = agreed.opinions.queries["key"].tolist()
+def disputed(agreed: Agreement, disputes: np.ndarray) -> list[dict]:
+    """A row for each of these disputed pairs. One database query for each 20,000 documents.
+
+    disputes: a part of `Agreement.disputed`, a structured array; all of its fields but `pair` are in the row.
+    """
+    pairs = agreed.pairs[disputes["pair"]].tolist()
+    document_keys = record.document_keys({document for _, document in pairs})
+    query_keys = agreed.opinions.queries["key"].tolist()
     rows = []
-    for numbers, (query, document) in zip(some.tolist(), pairs, strict=True):
-        row = dict(zip(some.dtype.names, numbers, strict=True))
-        del row["pair"]
-        rows.append({"query": keys[query], "document": documents[document]} | row)
+    for values, (query, document) in zip(disputes.tolist(), pairs, strict=True):
+        numbers = dict(zip(disputes.dtype.names, values, strict=True))
+        del numbers["pair"]
+        rows.append({"query": query_keys[query], "document": document_keys[document]} | numbers)
     return rows
 
 

@@ -41,9 +41,12 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     latest = latest_grades(rows, GRADES_FOR_DRIFT)
     too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)
     by_grade: dict[float, list[tuple[int, float]]] = {}
-    for rater, value, took in latest.iterator():
-        by_grade.setdefault(float(value), []).append((rater, took))
-    seconds = {grade: tuple(map(np.array, zip(*rows, strict=True))) for grade, rows in by_grade.items()}
+    for rater, value, seconds_taken in latest.iterator():
+        by_grade.setdefault(float(value), []).append((rater, seconds_taken))
+    seconds = {}
+    for grade, timed in by_grade.items():
+        raters_of_grade, seconds_of_grade = zip(*timed, strict=True)
+        seconds[grade] = np.array(raters_of_grade), np.array(seconds_of_grade)
     return Checked(**hits(raters), seconds=seconds, too_fast=too_fast)
 
 
@@ -105,19 +108,15 @@ def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
     rater, seconds = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
     pace = Pace.of(seconds[rater == pk].tolist())
     others = seconds[rater != pk]
-    median_of_others = float(np.median(others)) if others.size else None
-    rushed = False
-    if pace and median_of_others is not None and min(pace.n, others.size) >= FEWEST_ANSWERS:
-        rushed = pace.middle < RUSHED * median_of_others
     return {
         "grade": grade,
         "n": pace.n if pace else 0,
         "low": pace.low if pace else None,
         "middle": pace.middle if pace else None,
         "high": pace.high if pace else None,
-        "others": median_of_others,
+        "others": float(np.median(others)) if others.size else None,
         "n_others": others.size,
-        "rushed": rushed,
+        "rushed": rushes(pace, others),
     }
 
 
@@ -134,35 +133,47 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
     if row["by_chance"]:
         sentences.append(f"agrees with the others no more than by chance ({row['shared']:,} shared grades)")
     for shares, noun in ((checked.gold, "gold hits"), (checked.repeats, "same grades again")):
-        of_rater = shares.get(pk, Share())
-        of_all = sum(shares.values(), Share())
-        if of_rater.below(of_all):
-            hits = f"{of_rater.hits:,} of {of_rater.n:,}"
-            sentences.append(f"fewer {noun} ({hits}) than all together ({of_all.value:.0%})")
-    by_grade = [seconds[rater == pk] for rater, seconds in checked.seconds.values()]
-    pace = Pace.of(np.concatenate(by_grade).tolist()) if by_grade else None
+        own_share = shares.get(pk, Share())
+        share_of_all = sum(shares.values(), Share())
+        if own_share.below(share_of_all):
+            hits = f"{own_share.hits:,} of {own_share.n:,}"
+            sentences.append(f"fewer {noun} ({hits}) than all together ({share_of_all.value:.0%})")
+    if haste := hint_of_haste(pk, row, checked, labels):
+        sentences.append(haste)
+    return sentences
+
+
+def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> str:
+    """What is unusual in the times of a rater's grades; "" for nothing."""
+    if not checked.seconds:
+        return ""
+    own = np.concatenate([seconds[rater == pk] for rater, seconds in checked.seconds.values()])
+    others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
+    pace = Pace.of(own.tolist())
     rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
     if pace and pace.unread(checked.too_fast.get(pk, 0)):
-        sentences.append(f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)")
-    elif rushed:
+        return f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)"
+    if rushed:
         grades = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
         timed = sum(of_grade["n"] for of_grade in rushed)
-        sentences.append(f"less than a third of the others’ time for {grades} ({timed:,} timed)")
-    elif pace and rushes(pace, pk, checked):
-        sentences.append(f"less than a third of the others’ time over all grades ({pace.n:,} timed)")
-    return sentences
+        return f"less than a third of the others’ time for {grades} ({timed:,} timed)"
+    # A few of each grade can tell together where no single grade does.
+    if rushes(pace, others):
+        return f"less than a third of the others’ time over all grades ({own.size:,} timed)"
+    return ""
+
+
+def rushes(pace: Pace | None, others: np.ndarray) -> bool:
+    """Whether a rater with this pace rushes beside the others, whose seconds are float64[n]."""
+    if pace is None or min(pace.n, others.size) < FEWEST_ANSWERS:
+        return False
+    return pace.middle < RUSHED * float(np.median(others))
 
 
 def few(row: Mapping) -> dict[str, int]:
     """The numbers of grades that are too few to say something: timed ones to see haste, shared ones the rest."""
     counts = {"timed": sum(of_grade["n"] for of_grade in row["seconds"]), "shared": row["shared"]}
     return {kind: count for kind, count in counts.items() if count < FEWEST_ANSWERS}
-
-
-def rushes(pace: Pace, pk: int, checked: Checked) -> bool:
-    """Whether a rater rushes over all grades together, which a few of each can tell where no single grade does."""
-    others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
-    return min(pace.n, others.size) >= FEWEST_ANSWERS and pace.middle < RUSHED * float(np.median(others))
 
 
 # The columns of the CSV table. `first` and `last` number the rater's grades, from 1.

@@ -37,7 +37,10 @@ def use_of(whole: dict) -> dict:
         return {"verdict": UNKNOWN, "reasons": reasons + favours}
     if low is None or low <= 0:
         return {"verdict": NOTHING, "reasons": [{"reason": "chance", "low": low}, *favours]}
-    reasons = [*_agreement(whole), *favours, *_of_systems(whole), *_answers(whole)]
+    reasons = [*favours, *_of_systems(whole), *_answers(whole)]
+    alpha = whole["figures"]["alpha"]["low"]
+    if alpha is None or alpha < LEAST_ALPHA:
+        reasons = [{"reason": "alpha", "low": alpha}, *reasons]
     return {"verdict": HELP if reasons else LOOK, "reasons": reasons, "apart": _furthest(whole)}
 
 
@@ -48,12 +51,6 @@ def _too_little(whole: dict) -> Iterable[dict]:
         yield {"reason": "few", "pairs": whole["compared"], "queries": whole["queries"]}
     if whole["compared"] < LEAST_SHARE_COMPARED * whole["pairs"]:
         yield {"reason": "missing", "compared": whole["compared"], "pairs": whole["pairs"]}
-
-
-def _agreement(whole: dict) -> Iterable[dict]:
-    low = whole["figures"]["alpha"]["low"]
-    if low is None or low < LEAST_ALPHA:
-        yield {"reason": "alpha", "low": low}
 
 
 def _favours(whole: dict) -> Iterable[dict]:

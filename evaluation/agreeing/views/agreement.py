@@ -5,7 +5,6 @@ Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import cast
 
 import numpy as np
@@ -133,7 +132,8 @@ def order_in(collection: Collection, asked: Asked, agreed: Agreement) -> Order |
 def draws_for(collection: Collection, asked: Asked, agreed: Agreement) -> int:
     """The number of draws that take about a second, the same for the same settings; 0 if too few would fit."""
     scores_of_draw = max(1, len(agreed.opinions.queries) * collection.systems.count())
-    scores_of_draw *= TIMES_AS_LONG if asked.rule in RULES_OF_ALL else 1
+    if asked.rule in RULES_OF_ALL:
+        scores_of_draw *= TIMES_AS_LONG
     raters = np.unique(agreed.table.rater).size  # as many draws more: the order without each of them
     if (FEWEST_RATER_DRAWS + raters) * scores_of_draw > 3 * SCORES_A_SECOND:
         return 0
@@ -141,13 +141,13 @@ def draws_for(collection: Collection, asked: Asked, agreed: Agreement) -> int:
 
 
 def neighbours(order: Mapping) -> list[dict]:
-    """The systems, best first, each with the share of resamples in which it stays above the next."""
+    """The systems, best first, each with the share of resamples in which it stays above the next (last: None)."""
     kept_share = {(row["first"], row["second"]): row["kept"] for row in order.get("kept", ())}
     rows = order["systems"]
-    below = [row["system"] for row in rows[1:]]
+    names_below = [*(row["system"] for row in rows[1:]), None]
     return [
-        row | {"next": after, "kept": kept_share.get((row["system"], after))}
-        for row, after in zip_longest(rows, below)
+        row | {"next": below, "kept": kept_share.get((row["system"], below))}
+        for row, below in zip(rows, names_below, strict=False)
     ]
 
 
