@@ -74,15 +74,16 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     Both are pks. What both return is left out, unless there is nothing else; without a baseline nothing is.
     """
     watch = night.watch
-    systems = [verdict.system for verdict in night.verdicts.select_related("system") if verdict.system]
-    asked = asked_of(watch, [system.name for system in systems])
+    verdicts = night.verdicts.select_related("system")
+    asked = asked_of(watch, [verdict.system.name for verdict in verdicts if verdict.system])
     data, judgments = read(watch.collection, asked)
     pks = data.queries["pk"].to_numpy()
-    tonight, nothing = ranked(night, pks, night.rankings), rankings_of([np.empty(0, np.uint32)] * len(pks))
-    rows = pd.concat(
-        holes.deciding(holes.moved(judgments, tonight, baseline, depth_of(watch, asked)))
-        for baseline in (data.rankings.values() if systems else [nothing])
-    )
+    tonight = ranked(night, pks, night.rankings)
+    empty_lists = rankings_of([np.empty(0, np.uint32)] * len(pks))
+    baselines = list(data.rankings.values()) if asked.systems else [empty_lists]
+    depth = depth_of(watch, asked)
+    moved = [holes.moved(judgments, tonight, baseline, depth) for baseline in baselines]
+    rows = pd.concat(map(holes.deciding, moved))
     rows = rows[rows["document"].isin(list(watch.collection.documents.values_list("pk", flat=True)))]
     places = rows[["night", "baseline"]].min(axis=1).astype(int)
     return places.groupby([pks[rows["query"]], rows["document"]]).min().to_dict()

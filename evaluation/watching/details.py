@@ -1,7 +1,5 @@
 """One night query by query, and one query list by list."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,34 +17,31 @@ DOCUMENTS_SHOWN = 20  # of a list
 LISTS = {"tonight": "this night", "before": "the night before", **dict(Baseline.Kind.choices)}
 
 
-@dataclass(frozen=True)
-class Row:
-    """A query of a night."""
+def rows(night: Night, point: Point) -> list[dict[str, Any]]:
+    """The queries of the night, the largest loss first, then those without a difference by key.
 
-    query: Query
-    value: float | None
-    why: str  # why it has no value; "" where it has one
-    differences: Mapping[str, float | None]  # by kind of baseline
-
-    @property
-    def least(self) -> float:
-        """The least difference to a baseline, which is the largest loss, to sort by; inf without a difference."""
-        return min((number for number in self.differences.values() if number is not None), default=np.inf)
-
-
-def rows(night: Night, point: Point) -> list[Row]:
-    """The queries of the night, the largest loss first, then those without a difference by key."""
+    value: None for no value, for the reason `why`; differences: to each baseline, by its kind.
+    """
     if night.values is None:
         return []
     queries = Query.objects.only("key", "text", "collection").in_bulk(night.queries.tolist())
-    differences = {kind: verdict.differences for kind, verdict in point.verdicts.items()}
     query_rows = []
     for place, pk in enumerate(night.queries.tolist()):
         query = queries.get(pk)
-        if query:  # else it was deleted since
-            by_kind = {kind: known(column[place]) for kind, column in differences.items()}
-            query_rows.append(Row(query, known(night.values[place]), _why(night, query, place), by_kind))
-    return sorted(query_rows, key=lambda row: (row.least, natural(row.query.key)))
+        if query is None:  # it was deleted since
+            continue
+        differences = {kind: known(verdict.differences[place]) for kind, verdict in point.verdicts.items()}
+        numbers = [difference for difference in differences.values() if difference is not None]
+        query_rows.append(
+            {
+                "query": query,
+                "value": known(night.values[place]),
+                "why": _why(night, query, place),
+                "differences": differences,
+                "least": min(numbers, default=np.inf),
+            }
+        )
+    return sorted(query_rows, key=lambda row: (row["least"], natural(row["query"].key)))
 
 
 def _why(night: Night, query: Query, place: int) -> str:

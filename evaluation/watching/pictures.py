@@ -23,8 +23,11 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
         return {}
     measure = watch.asked["measure"]
     bounded = parse_measure(measure).name not in SUMS
-    means = Chart("nights", drawn.nights(rows, marks, bounded=bounded), alt_text_of(measure, rows))
-    share = decimals(rows[-1]["judged"], 2)
+    first, last = rows[0], rows[-1]
+    alt_text = f"Mean {measure} of {len(rows)} nights. It was {decimals(first['mean'])} on {first['night']}"
+    alt_text += f" and {decimals(last['mean'])} on {last['night']}."
+    means = Chart("nights", drawn.nights(rows, marks, bounded=bounded), alt_text)
+    share = decimals(last["judged"], 2)
     judged = Chart(
         "judged", drawn.judged(rows), f"Share of judged results, {len(rows)} nights; {share} in the last."
     )
@@ -37,19 +40,14 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
         if len(differences) >= FEWEST_NIGHTS:
             of_kind = f"difference of mean {measure} to the {kind} baseline"
             spec = drawn.by_night(differences, watch.margin)
-            last = f"The last one is {decimals(differences[-1]['difference'])}."
-            chart = Chart(f"difference-{kind}", spec, f"The {of_kind}, {len(differences)} nights. {last}")
+            in_last = f"The last one is {decimals(differences[-1]['difference'])}."
+            chart = Chart(f"difference-{kind}", spec, f"The {of_kind}, {len(differences)} nights. {in_last}")
             by_id[kind] = titled(chart, watch, of_kind, "One-sided 95 % limits", differences)
     return by_id
 
 
-def alt_text_of(measure: str, rows: Sequence[dict]) -> str:
-    first, last = rows[0], rows[-1]
-    ends = f"It was {decimals(first['mean'])} on {first['night']} and {decimals(last['mean'])} on {last['night']}."
-    return f"Mean {measure} of {len(rows)} nights. {ends}"
-
-
 def titled(chart: Chart, watch: Watch, title: str, caption: str, rows: Sequence[dict]) -> Chart:
+    """The chart with the title and the caption of its picture file. rows: those of the chart."""
     return chart.titled(
         f"{watch.collection.name}, {watch.name}: {title}",
         f"{caption}, n = {rows[-1]['queries']} in the last night.",

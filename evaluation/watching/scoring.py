@@ -161,11 +161,6 @@ def documents_of(watch: Watch, ids: list[int]) -> dict[int, np.ndarray]:
     return lists
 
 
-def values_of(evaluation: Evaluation, night: Night) -> np.ndarray:
-    """The values of the night that count in its mean, in the order of its queries; nan for the others."""
-    return by_night(evaluation, night, evaluation.counting([TONIGHT])[:, 0])
-
-
 def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.ndarray:
     """A column of the evaluation, float64[queries], in the order of the queries of the night."""
     place = {pk: row for row, pk in enumerate(evaluation.table.record.queries["pk"].tolist())}
@@ -175,7 +170,7 @@ def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.nda
 
 def terms_of(night: Night, scored: Scored) -> dict[str, Any]:
     """What a change between two nights may come from, besides the search: named as in `trend.MARKS`."""
-    watch, collection = night.watch, night.watch.collection
+    watch, collection, engine = night.watch, night.watch.collection, night.watch.engine
     terms = record.terms(collection)
     queries = scored.evaluation.table.record.queries
     asked_for = queries[queries["pk"].isin(night.queries)][["key", "text", "weight", "count", "chance"]]
@@ -194,11 +189,6 @@ def terms_of(night: Night, scored: Scored) -> dict[str, Any]:
         "judges": [str(used.machine) for used in machines(collection)],
         "fixed": scored.baselines.get(Baseline.Kind.FIXED, ""),
         "release": scored.baselines.get(Baseline.Kind.RELEASE, ""),
-        "request": request_of(watch),
+        # How the engine is asked, without headers and keys.
+        "request": [watch.depth, *([engine.address, engine.body, engine.results_at] if engine else [])],
     }
-
-
-def request_of(watch: Watch) -> list:
-    """How the engine is asked, without headers and keys."""
-    engine = watch.engine
-    return [watch.depth] if engine is None else [watch.depth, engine.address, engine.body, engine.results_at]

@@ -15,7 +15,7 @@ from ratings.notices.sources import Happened
 
 from ..models import Night, Verdict, Watch
 from . import nights
-from .scoring import scored, terms_of, values_of
+from .scoring import TONIGHT, by_night, scored, terms_of
 from .verdicts import KINDS, verdict_on
 
 log = logging.getLogger(__name__)
@@ -70,9 +70,10 @@ def tell(night: Night) -> bool:
         and any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
     ):
         return _ask_again(night)
+    evaluation = night_scored.evaluation
     stored = {
         "state": State.TOLD,
-        "values": values_of(night_scored.evaluation, night),
+        "values": by_night(evaluation, night, evaluation.counting([TONIGHT])[:, 0]),
         "means": asdict(night_scored.means),
         "terms": terms_of(night, night_scored),
         "ended_at": timezone.now(),

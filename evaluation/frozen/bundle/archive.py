@@ -69,11 +69,9 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
         yield "comparisons.csv", 0, _csv(*comparison.table([tests]))
     yield "methods.txt", 0, [texts.methods(frozen, evaluation, tests).encode()]
     yield "table.tex", 0, [latex.table(frozen, evaluation).encode()]
-    for figure in charts:
-        name, chart = f"charts/{figure.name}", figure.chart
-        svg = pictures.svg(
-            chart.spec, width=figure.width, title=figure.title, description=chart.alt_text, paper=True
-        )
+    for chart in charts:
+        name, width = f"charts/{chart.id}", figures.width(chart)
+        svg = pictures.svg(chart.spec, width=width, title=chart.title, description=chart.alt_text, paper=True)
         yield f"{name}.svg", 0, [svg.encode()]
         yield f"{name}.png", 0, [pictures.png(svg)]
         yield f"{name}.pdf", 0, [pictures.pdf(svg)]

@@ -1,6 +1,6 @@
 """The charts of a frozen evaluation, each with a title, a caption and a text alternative."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,26 +18,15 @@ MOST_CELLS = 20_000  # queries x systems of a heat map, at most
 WIDEST_PIXELS = 2_400  # pixels that fit on a page of a paper
 
 
-@dataclass(frozen=True)
-class Figure:
-    title: str
-    sentence: str
-    chart: Chart
-
-    @property
-    def name(self) -> str:
-        return self.chart.id
-
-    @property
-    def width(self) -> int:
-        """The width of the picture in a bundle, in pixels."""
-        return min(max(self.chart.least_width or 0, pictures.WIDTH), WIDEST_PIXELS)
-
-
-def figures(evaluation: Evaluation) -> list[Figure]:
-    """The figures with data, of these: means with intervals, means by cutoff, values by query."""
+def figures(evaluation: Evaluation) -> list[Chart]:
+    """The charts with data, with titles and captions: means with intervals, means by cutoff, values by query."""
     possible = (_means(evaluation), _curves(evaluation), _heat(evaluation))
     return [figure for figure in possible if figure]
+
+
+def width(chart: Chart) -> int:
+    """The width of the picture in a bundle, in pixels."""
+    return min(max(chart.least_width or 0, pictures.WIDTH), WIDEST_PIXELS)
 
 
 def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
@@ -51,22 +40,22 @@ def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
     return sorted(same_but_for_cutoff, key=lambda measure: measure.cutoff)
 
 
-def _means(evaluation: Evaluation) -> Figure | None:
+def _means(evaluation: Evaluation) -> Chart | None:
     measure = evaluation.measures[0]
     if not evaluation.means:
         return None
     queries = counts(evaluation.standing(name).queries for name in evaluation.means)
     of_log = " over all searches of the log" if evaluation.sampled else ""
-    return Figure(
+    return replace(
+        means_chart(evaluation),
         title=f"Mean {measure} by system",
-        sentence=f"Dots are means of {measure}{of_log}, lines their 95 % intervals "
+        caption=f"Dots are means of {measure}{of_log}, lines their 95 % intervals "
         f"{about_interval(evaluation.sampled)}; the dotted one stands at the {degree(measure).most}; "
         f"{evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
-        chart=means_chart(evaluation),
     )
 
 
-def _curves(evaluation: Evaluation) -> Figure | None:
+def _curves(evaluation: Evaluation) -> Chart | None:
     """The means at each cutoff; None for a measure without several cutoffs, and without a mean."""
     measures = at_cutoffs(evaluation)
     charts = curves_chart(evaluation, measures) if len(measures) > 1 else {}
@@ -75,16 +64,16 @@ def _curves(evaluation: Evaluation) -> Figure | None:
     first, last = measures[0], measures[-1]
     name = evaluation.asked.uncut
     rows = [row for _, standings in evaluation.across(measures) for row in standings if row.mean is not None]
-    return Figure(
+    return replace(
+        charts["curves"],
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
-        sentence=f"Means of {name} at growing cutoffs, bands to 95 %; "
+        caption=f"Means of {name} at growing cutoffs, bands to 95 %; "
         f"{evaluation.plain_fingerprint_of(first)}, n = {counts(row.queries for row in rows)}. "
         f"Where lines cross, the choice of k decides which system looks {degree(first).more}.",
-        chart=charts["curves"],
     )
 
 
-def _heat(evaluation: Evaluation) -> Figure | None:
+def _heat(evaluation: Evaluation) -> Chart | None:
     """The heat map of queries by systems; None for too many cells, and without a value that counts."""
     measure = evaluation.measures[0]
     systems = evaluation.names
@@ -109,16 +98,14 @@ def _heat(evaluation: Evaluation) -> Figure | None:
     ends = charts.ends(measure)
     left_out = int(np.isnan(counting).all(axis=1).sum())
     alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
-    return Figure(
+    return Chart(
+        "queries",
+        charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
+        f"{alt_text} per_query.csv has the numbers.",
+        least_width=3 * len(queries) + 90 if len(queries) > 60 else None,
         title=f"{measure} of each query and system",
-        sentence=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
+        caption=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
-        chart=Chart(
-            "queries",
-            charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
-            f"{alt_text} per_query.csv has the numbers.",
-            least_width=3 * len(queries) + 90 if len(queries) > 60 else None,
-        ),
     )
 
 

@@ -13,6 +13,7 @@ from ratings.words import counted as in_digits
 from ...judgments.rules import SMOOTHING_NOTE
 from ...models import FrozenEvaluation
 from ...page import options
+from ...page.charts import Chart
 from ...page.numbers import decimals, percent, queries_behind
 from ...page.words import counted
 from ...results.comparison import Compared
@@ -21,7 +22,6 @@ from .. import about, files_of, settings_of
 from ..content import QRELS, Settings, System
 from ..freezing import About
 from . import comparisons
-from .figures import Figure
 
 
 def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None) -> str:
@@ -171,7 +171,7 @@ def _means(evaluation: Evaluation) -> str:
     return ", ".join(means)
 
 
-def readme(frozen: FrozenEvaluation, figures: Iterable[Figure], has_tests: bool) -> str:
+def readme(frozen: FrozenEvaluation, figures: Iterable[Chart], has_tests: bool) -> str:
     """The README of a bundle: its files, and how to check it."""
     settings = settings_of(frozen)
     names = [file.name for file in files_of(frozen)]

@@ -127,7 +127,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     stored = frozen_with(collection, sha)
     evaluation = frozen.evaluation_of(stored)
     measure, *other_measures = evaluation.measures
-    all_figures = figures.figures(evaluation)
+    all_charts = figures.figures(evaluation)
     context = frame(collection, "results") | {
         "frozen": stored,
         "about": frozen.about(stored),
@@ -144,8 +144,8 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "described": options.in_force(frozen.settings_of(stored).asked),
         "other_measures": other_measures,
         "other_means": evaluation.across(other_measures),
-        "figures": [figure for figure in all_figures if figure.name != "means"],
-        "charts": {figure.name: named(figure, stored) for figure in all_figures},
+        "figures": [chart for chart in all_charts if chart.id != "means"],
+        "charts": {chart.id: named(chart, stored) for chart in all_charts},
         "link": FrozenLink.objects.filter(frozen=stored).first(),
         "links": settings.SHARED_LINKS,
         "methods": texts.methods(stored, evaluation, bundle.comparisons(evaluation)),
@@ -156,10 +156,10 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     return charted(request, "evaluation/frozen_one.html", context)
 
 
-def named(figure: figures.Figure, stored: FrozenEvaluation) -> Chart:
+def named(chart: Chart, stored: FrozenEvaluation) -> Chart:
     """The chart with the title and the caption of its picture file."""
     name = bundle.file_name(stored).removesuffix(".zip")
-    return figure.chart.titled(f"{stored.name}: {figure.title}", figure.sentence, name)
+    return chart.titled(f"{stored.name}: {chart.title}", chart.caption, name)
 
 
 @readers_page
@@ -208,11 +208,6 @@ class FreezeForm(forms.Form):
         help_text="With the rounds that they rest on, so that the bundle can be computed again.",
     )
 
-    def __init__(self, *args, rounds: int, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        if not rounds:
-            del self.fields["expected"]
-
     def clean_name(self) -> str:
         return " ".join(self.cleaned_data["name"].split())
 
@@ -230,7 +225,9 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     name = free_name(collection, f"{asked.measure}, {date_format(timezone.now(), 'j F Y')}")
     expected = expecting(collection, asked)
     initial = {"name": name, "expected": is_defined(asked)}
-    form = FreezeForm(request.POST or None, initial=initial, rounds=expected.rounds)
+    form = FreezeForm(request.POST or None, initial=initial)
+    if not expected.rounds:
+        del form.fields["expected"]
     if request.method == "POST" and form.is_valid():
         try:
             return frozen_now(request, collection, asked, measures, **form.cleaned_data)
