@@ -25,8 +25,8 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
     """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
-    named = named_in(request)
-    for name in named:
+    names = named_in(request)
+    for name in names:
         refuse_unknown("system", name, evaluation.systems)
     if pairs not in ("", ALL):
         raise CannotAnswer(
@@ -36,10 +36,10 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
     if baseline and baseline not in ranked:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
     if any(request.GET.getlist("system")):  # else all systems are compared
-        ranked = [name for name in ranked if name in named]
-    if len(named) > MOST_COMPARED:
+        ranked = [name for name in ranked if name in names]
+    if len(names) > MOST_COMPARED:
         raise CannotAnswer(
-            f"at most {MOST_COMPARED} systems are compared on a page, not {len(named)}; "
+            f"at most {MOST_COMPARED} systems are compared on a page, not {len(names)}; "
             "the command compare takes any number."
         )
     if not baseline:
@@ -55,7 +55,8 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
 
 def named_in(request: HttpRequest) -> list[str]:
     """The baseline and the other systems that the address names."""
-    return [*dict.fromkeys(filter(None, [request.GET.get("baseline"), *request.GET.getlist("system")]))]
+    names = [request.GET.get("baseline"), *request.GET.getlist("system")]
+    return [name for name in dict.fromkeys(names) if name]  # each once
 
 
 def too_few(request: HttpRequest) -> str:

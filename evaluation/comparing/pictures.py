@@ -29,9 +29,7 @@ def matrix_of(result: Compared, selection: Selection) -> dict:
     if len(selection.systems) < MATRIX_FROM:
         return {}
     # The page can show the pairs with one baseline alone; the matrix has all pairs all the same.
-    all_pairs = result
-    if not selection.all_pairs:
-        all_pairs = tested(result.evaluation, replace(selection, all_pairs=True))
+    all_pairs = tested(result.evaluation, replace(selection, all_pairs=True))
     return {"matrix": matrix(all_pairs), "critical": all_pairs.tests.critical, "every": all_pairs}
 
 
@@ -45,9 +43,9 @@ def matrix(result: Compared) -> list[tuple[str, list[dict | None]]]:
     """(system, its difference to each of the others), highest mean first; None on the diagonal."""
     cells = {}  # by (row, column): how much higher the mean of the row is
     for row in result.rows():
-        first, second, significant = row["baseline"], row["system"], row["verdict"] != CANNOT_TELL
-        value, facts = row["difference"], {"significant": significant, "p": row["p_hsd"]}
-        cells[second, first] = {"value": value} | facts
-        cells[first, second] = {"value": None if value is None else -value} | facts
+        baseline, system, difference = row["baseline"], row["system"], row["difference"]
+        facts = {"significant": row["verdict"] != CANNOT_TELL, "p": row["p_hsd"]}
+        cells[system, baseline] = {"value": difference} | facts
+        cells[baseline, system] = {"value": None if difference is None else -difference} | facts
     order = [name for name in result.evaluation.names if name in result.systems]
     return [(name, [cells.get((name, other)) for other in order]) for name in order]

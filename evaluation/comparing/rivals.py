@@ -58,9 +58,9 @@ def differences(evaluation: Evaluation, system: str, names: list[str]) -> list[d
     first.
     """
     of_system, of_others = evaluation.counting([system])[:, 0], evaluation.counting(names)
-    of_others = np.where(np.isnan(of_others), -np.inf, of_others)
+    of_others = np.where(np.isnan(of_others), -np.inf, of_others)  # a value that does not count is never the best
     highest, rival = of_others.max(axis=1), of_others.argmax(axis=1)
-    difference = of_system - highest
+    difference = of_system - highest  # nan or inf where one of both does not count
     queries = evaluation.table.record.queries
     rows = [
         {

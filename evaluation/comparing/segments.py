@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -81,12 +82,14 @@ def words_in(text: str) -> int:
 
 def _by_tag(tags: Iterable[Sequence[str]]) -> tuple[list[Segment], int]:
     """The segments by tag, the largest first and queries without a tag last; and how many tags are left out."""
-    rows = [frozenset(row) for row in tags]
-    sizes = Counter(tag for row in rows for tag in row)
+    tags_of_queries = [frozenset(row) for row in tags]
+    sizes = Counter(chain.from_iterable(tags_of_queries))
     order = sorted(sizes, key=lambda tag: (-sizes[tag], tag))
-    tagged = [Segment(TAG, tag, np.array([tag in row for row in rows])) for tag in order[:MOST_TAGS]]
-    if tagged and not all(rows):  # some query has no tag
-        tagged.append(Segment(TAG, "", np.array([not row for row in rows])))
+    tagged = []
+    for tag in order[:MOST_TAGS]:
+        tagged.append(Segment(TAG, tag, np.array([tag in of_query for of_query in tags_of_queries])))
+    if tagged and not all(tags_of_queries):  # some query has no tag
+        tagged.append(Segment(TAG, "", np.array([not of_query for of_query in tags_of_queries])))
     return [segment for segment in tagged if not segment.members.all()], max(0, len(order) - MOST_TAGS)
 
 
@@ -120,7 +123,7 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
         members = segment.members[result.common]
         # Queries of the segment without a value are represented by those of the segment, and by no others.
         of_segment = result.evaluation.sampled and result.evaluation.sampled.within(segment.members)
-        sampled = of_segment and of_segment.answered(result.common[segment.members])
+        sampled = of_segment and of_segment.answered(result.common[segment.members])  # None without a log
         beside.append(beside_mean(difference[segment.members], of_segment))
         # The one pair of columns: baseline and system.
         tests.append(compare(values[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
@@ -163,7 +166,7 @@ def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
             "undefined": on_segment.undefined,
             **on_segment.beside,
             **{name: getattr(on_segment.comparison, name) for name in FIELDS},
-            "why": {name: on_segment.comparison.why[name] for name in FIELDS if name in on_segment.comparison.why},
+            "why": {name: text for name, text in on_segment.comparison.why.items() if name in FIELDS},
         }
         for on_segment in on_segments
     ]

@@ -6,23 +6,25 @@ from ..page.words import counted
 from ..results.comparison import Compared
 from ..significance import HIGHER, LOWER, TWO_SYSTEMS
 
-# The tests of a verdict, by the field with their p: where all differences are equal, there is no t.
-NAMES_OF_TESTS = {"p": "the paired t test", "p_randomised": "the randomisation test"}
-
 
 def said(result: Compared, rows: Sequence[dict]) -> dict:
     """The context of the verdict on every pair: who differs, who is equal on every query, and who is open.
 
     nearest: the row of the open pair that the fewest more queries would decide. rows: as from `rows_against`.
     """
-    verdicts = [(verdict, [row for row in rows if row["verdict"] == verdict]) for verdict in (HIGHER, LOWER)]
+    verdicts = []  # (verdict, its rows, their systems)
+    for verdict in (HIGHER, LOWER):
+        group = [row for row in rows if row["verdict"] == verdict]
+        if group:
+            verdicts.append((verdict, group, [row["system"] for row in group]))
     equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
     undecided = [row for row in rows if not row["significant"] and row["system"] not in equal]
+    with_number = [row for row in undecided if row["more"]]
     return {
-        "verdicts": [(verdict, group, [row["system"] for row in group]) for verdict, group in verdicts if group],
+        "verdicts": verdicts,
         "equal": equal,
         "open": [row["system"] for row in undecided],
-        "nearest": min((row for row in undecided if row["more"]), key=lambda row: row["more"], default=None),
+        "nearest": min(with_number, key=lambda row: row["more"], default=None),
     }
 
 
@@ -31,11 +33,13 @@ def judged_by(result: Compared) -> str:
     systems, pairs = len(result.systems), len(result.pairs)
     if result.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
-    # By the p that was corrected: a pair without one was not tested.
-    used = {
-        "p" if test.p is not None else "p_randomised" for test in result.tests.pairs if test.p_holm is not None
-    }
-    test = " and ".join(name for field, name in NAMES_OF_TESTS.items() if field in used) or NAMES_OF_TESTS["p"]
+    tested_pairs = [test for test in result.tests.pairs if test.p_holm is not None]
+    names = []
+    if any(test.p is not None for test in tested_pairs) or not tested_pairs:
+        names.append("the paired t test")
+    if any(test.p is None for test in tested_pairs):  # where all differences are equal, there is no t
+        names.append("the randomisation test")
+    test = " and ".join(names)
     if pairs == 1:
         return test
     return f"{test} with Holm's correction for {counted(pairs, 'comparison', 'comparisons')}"

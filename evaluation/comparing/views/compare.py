@@ -68,7 +68,8 @@ def comparison_in(
     rows = rows_against(selection.baseline, result)
     expected = expecting(collection, asked)
     for row in rows:
-        row["url"] = address_of_queries(request, collection, row)
+        parameters = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
+        row["url"] = reverse("differences", args=[collection.slug]) + query_string(parameters)
         if expected.interval:
             row |= expected.interval.between(row["baseline"], row["system"])  # changes `rows`, too
     also_expected = {"expected": "1"} if expected.interval else {}
@@ -94,7 +95,7 @@ def comparison_in(
         "alpha": ALPHA,
         "power": f"{POWER:.0%}".replace("%", " %"),
         "keep_all": query_string_with(request, pairs=ALL, **also_expected),
-        "charts": named(pictures.forest(rows, selection.baseline), collection, result, selection.baseline),
+        "charts": titled(pictures.forest(rows, selection.baseline), collection, result, selection.baseline),
         **verdicts.said(result, rows),
         **(differences_of(by_machines, pairs, asked) if by_machines else {}),
     }
@@ -106,24 +107,27 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
         chosen = record.baselines(collection)
     except ValueError as error:
         return {"no_gate": str(error)}
-    baseline = next((name for name in selection.systems if name in chosen), None)
-    if len(selection.systems) != 2 or baseline is None:
+    if len(selection.systems) != 2:
         return {}
-    release = next(name for name in selection.systems if name != baseline)
+    first, second = selection.systems
+    if first not in chosen and second not in chosen:
+        return {}
+    baseline, release = (first, second) if first in chosen else (second, first)
 
     def made() -> dict:
         return gate_of(collection, asked, release, anchors=(), most_pairs=MOST_PAIRS)
 
     # Expected gains take seconds for a large pool.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *chosen), made)
-    return {"gate": gate, "against": next(row for row in gate["anchors"] if row["anchor"] == baseline)}
+    by_anchor = {row["anchor"]: row for row in gate["anchors"]}
+    return {"gate": gate, "against": by_anchor[baseline]}
 
 
-def named(drawn: dict[str, Chart], collection: Collection, result: Compared, baseline: str) -> dict[str, Chart]:
+def titled(charts: dict[str, Chart], collection: Collection, result: Compared, baseline: str) -> dict[str, Chart]:
     """The charts with the title and the caption of their picture files."""
     title = f"{collection.name}: difference in mean {result.evaluation.asked.measure} from {baseline}"
     caption = f"95 % interval of the difference, n = {result.tests.queries}.\n{result.evaluation.label}"
-    return {name: chart.titled(title, caption, str(collection.slug)) for name, chart in drawn.items()}
+    return {name: chart.titled(title, caption, str(collection.slug)) for name, chart in charts.items()}
 
 
 # As files
@@ -153,12 +157,6 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
 def query_string_with(request: HttpRequest, **changes: str) -> str:
     """The query string of this page with some parameters changed: for its files, and for all pairs."""
     return query_string([*kept_parameters(request, changes), *changes.items()])
-
-
-def address_of_queries(request: HttpRequest, collection: Collection, row: dict) -> str:
-    """The address of the page of differences by query for the two systems of a row."""
-    parts = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
-    return reverse("differences", args=[collection.slug]) + query_string(parts)
 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:

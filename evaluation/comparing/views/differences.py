@@ -187,7 +187,7 @@ def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: floa
     table = result.evaluation.table
     with_difference = [on_segment for on_segment in on_segments if on_segment.comparison.difference is not None]
     all_dots = [dot_of(on_segment) for on_segment in with_difference]
-    kinds = []
+    kinds = []  # a chart for each
     for kind, title in TITLES.items():
         dots = [dot_of(on_segment) for on_segment in with_difference if on_segment.segment.kind == kind]
         if dots:
@@ -220,7 +220,7 @@ def dot_of(on_segment: OnSegment) -> dict:
 
 def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segments: Sequence[OnSegment]) -> dict:
     """The context of the table: the queries that match the address, in its order."""
-    q, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
+    words, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     segment = {on_segment.segment.key: on_segment.segment for on_segment in on_segments}.get(key)
     if key and segment is None:
         raise CannotAnswer(f"unknown segment {key!r}; the tables of tags and lengths list those that there are.")
@@ -232,9 +232,9 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
     columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
     columns += [("key", "Id", False)]
     of_segment = compress(rows, segment.members) if segment else rows  # members: a bool for each row
-    shown = [row for row in of_segment if tables.matches(q, row["key"], row["text"])]
+    shown = [row for row in of_segment if tables.matches(words, row["key"], row["text"])]
     return {
-        "q": q,
+        "q": words,
         "chosen": segment,
         "total": len(rows),
         "shown": len(shown),
