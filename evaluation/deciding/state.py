@@ -177,7 +177,7 @@ class State:
         """The machines whose grades changed sampling rates of judged pairs; none where all pairs are judged."""
         if self.judged.all():
             return ()
-        names = []
+        names: list[str] = []
         for drawn_round, machines in zip(self.rounds, self.triage, strict=True):
             if self.judged[drawn_round.drawn].any():
                 names += machines

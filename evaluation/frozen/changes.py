@@ -83,7 +83,10 @@ class Changes:
 
     @cached_property
     def judgments(self) -> dict:
-        """The number of judgments that differ, by kind; by query as `queries`; the first of them as `first`."""
+        """The judgments that differ: how many by `Change.kind`, how many by query in `queries`, the `first` ones.
+
+        A kind without a change has no member; `first` has at most SHOWN_JUDGMENTS.
+        """
         kinds: Counter[str] = Counter()
         queries: Counter[str] = Counter()
         first: list[Change] = []
@@ -97,10 +100,10 @@ class Changes:
     def each_judgment(self) -> Iterator[Change]:
         """Every judgment that differs, by query and document. Both files are read once, in their common order."""
         rows = heapq.merge(_graded(self.first, "before"), _graded(self.second, "after"))
-        for (query, document), of_pair in groupby(rows, key=itemgetter(0, 1)):
-            grades = {when: grade for _, _, when, grade in of_pair}
-            # A key of `natural` ends with the text that it sorts.
-            change = Change(query[-1], document, grades.get("before"), grades.get("after"))
+        for (sort_key, document), rows_of_pair in groupby(rows, key=itemgetter(0, 1)):
+            grades = {when: grade for _, _, when, grade in rows_of_pair}
+            query = sort_key[-1]  # a key of `natural` ends with the text that it sorts
+            change = Change(query, document, grades.get("before"), grades.get("after"))
             if change.before != change.after:
                 yield change
 
@@ -127,7 +130,8 @@ class Changes:
             if before[name].sha256 != after[name].sha256:
                 old = _ranked(self.first, before[name].name)
                 new = _ranked(self.second, after[name].name)
-                counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
+                changed = [query for query in old.keys() | new.keys() if old.get(query) != new.get(query)]
+                counts[name] = len(changed)
         return counts
 
     @property

@@ -262,5 +262,5 @@ def _judgment_lines(data: Record, judgments: Judgments, name: str, keys: record.
 def _run_lines(collection: Collection, data: Record, system: content.System, keys: record.Keys) -> Iterator[str]:
     """The lines of each ranking of a run."""
     queries = data.queries["key"].tolist()
-    for place, pks, results in record.results(collection, data, system.system):
-        yield content.run_lines(queries[place], keys.of(pks), results, system.tag)
+    for place, documents, system_scores in record.results(collection, data, system.system):
+        yield content.run_lines(queries[place], keys.of(documents), system_scores, system.tag)

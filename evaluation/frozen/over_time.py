@@ -30,16 +30,13 @@ def points(all_frozen: Sequence[FrozenEvaluation], label: str) -> list[Point]:
     """The points of the frozen evaluations with this label, in their order."""
     points: list[Point] = []
     for frozen in all_frozen:
-        measures = dict(zip(labels(frozen), map(str, settings_of(frozen).measures), strict=True))
-        if label in measures:
-            standings = [row for row in standings_of(frozen).values() if row.measure == measures[label]]
+        measure_of = dict(zip(labels(frozen), map(str, settings_of(frozen).measures), strict=True))
+        if label in measure_of:
+            standings = [row for row in standings_of(frozen).values() if row.measure == measure_of[label]]
             changed = changed_since(points[-1].frozen, frozen) if points else []
-            points.append(Point(frozen, measures[label], sorted(standings, key=_by_mean), changed))
+            standings.sort(key=lambda row: (row.mean is None, -(row.mean or 0), row.system))
+            points.append(Point(frozen, measure_of[label], standings, changed))
     return points
-
-
-def _by_mean(row: Standing) -> tuple:
-    return row.mean is None, -(row.mean or 0), row.system
 
 
 def changed_since(before: FrozenEvaluation, frozen: FrozenEvaluation) -> list[str]:

@@ -12,7 +12,7 @@ flips.
 """
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,8 @@ def tested(night: Night, path: "Path", compared: Compared, again: Compared | Non
     watch = night.watch
     readings, keys = compared.tested
     readings = [differences + watch.margin for differences in readings]  # only a loss above the margin counts
-    accrued = nightly.budget(watch.budget / len(KINDS), days_of(watch, night.due_at))
+    days = max((night.due_at - watch.created_at) / timedelta(days=1), 0.0) + 1  # with the first night
+    accrued = nightly.budget(watch.budget / len(KINDS), days)
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued - path.spent_earlier
     look = nightly.look(readings, signs, path.crossed, may_spend)
@@ -280,11 +281,6 @@ class Path:
     def has_alarm(self) -> bool:
         """Whether an alarm stands that nobody answered."""
         return bool(self.crossed[0])  # flip 0 is what was observed
-
-
-def days_of(watch: Watch, at: datetime) -> float:
-    """The days for which a budget has accrued at this moment, the first night included."""
-    return max((at - watch.created_at).total_seconds() / 86_400, 0.0) + 1
 
 
 def _why_not(compared: Compared) -> str:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ...page import documents
 from ...results import comparison, csv_and_json
@@ -85,7 +86,7 @@ def _checked_sums(archive: zipfile.ZipFile) -> dict[str, str]:
         raise Broken(f"{SUMS_FILE} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
     for name, expected in sums.items():
         with archive.open(name) as file:
-            digest = hashlib.file_digest(file, "sha256")
+            digest = hashlib.file_digest(cast(zipfile.ZipExtFile, file), "sha256")
         if digest.hexdigest() != expected:
             raise Broken(f"{name} was changed: its SHA-256 is not that of {SUMS_FILE}.")
     return sums

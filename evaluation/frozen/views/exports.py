@@ -91,7 +91,7 @@ class JudgmentsForm(ExportForm):
 
     rule = forms.ChoiceField(
         label="Several ratings become one judgment by",
-        choices=[(name, f"{name}: {said}") for name, said in RULE_DESCRIPTIONS.items()],
+        choices=[(name, f"{name}: {description}") for name, description in RULE_DESCRIPTIONS.items()],
         help_text="A mean can lie between two grades: CSV holds that, qrels whole grades alone.",
     )
     adjudications = forms.ChoiceField(choices=list(ADJUDICATIONS.items()))
@@ -139,9 +139,8 @@ class RunForm(ExportForm):
         # Read once, as the page shows them more than once.
         self.fields["system"].choices = list(collection.systems.values_list("pk", "name"))
         if any(" " in name for _, name in self.fields["system"].choices):
-            self.fields[
-                "system"
-            ].help_text = "A TREC run has %20 for each blank in a name; an import reads it back."
+            help_text = "A TREC run has %20 for each blank in a name; an import reads it back."
+            self.fields["system"].help_text = help_text
 
     @property
     def about(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, count
 
 from django import forms
 from django.conf import settings
@@ -55,13 +54,18 @@ def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 def means_over_time(request: HttpRequest, evaluations: Sequence[FrozenEvaluation]) -> dict:
     """The context of the means over time, as chart, table and sentence."""
-    newest_first = reversed(evaluations)
-    labels = list(dict.fromkeys(label for stored in newest_first for label in over_time.labels(stored)))
+    all_labels = []
+    for stored in reversed(evaluations):  # those of the newest first
+        all_labels += over_time.labels(stored)
+    labels = list(dict.fromkeys(all_labels))  # each once
     label = request.GET.get("line") or labels[0]
     if label not in labels:
         raise Http404("No such line.")
     points = over_time.points(evaluations, label)
-    systems = list(dict.fromkeys(standing.system for point in reversed(points) for standing in point.means))
+    all_systems = []
+    for point in reversed(points):
+        all_systems += [standing.system for standing in point.means]
+    systems = list(dict.fromkeys(all_systems))  # each once, by its latest mean
     latest_means = {row.system: row.mean for row in points[-1].means if row.mean is not None}
     return {
         "labels": labels,
@@ -251,8 +255,11 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 def free_name(collection: Collection, name: str) -> str:
     """The name, with a number where frozen evaluations of the collection have it."""
     taken = set(collection.frozen_evaluations.filter(name__startswith=name).values_list("name", flat=True))
-    candidates = chain([name], (f"{name} ({number})" for number in count(2)))
-    return next(candidate for candidate in candidates if candidate not in taken)
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
 
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:

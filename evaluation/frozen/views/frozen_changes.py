@@ -46,7 +46,7 @@ def compare_frozen(request: HttpRequest, collection: Collection) -> HttpResponse
         context |= {
             "measure": measure,
             "means": means(evaluations, measure),
-            "labels": list(dict.fromkeys(labels)),
+            "labels": list(dict.fromkeys(labels)),  # one where both have the same options
         }
         if changes.systems.shared:
             context |= by_query(request, collection, changes, evaluations, measure)
@@ -94,12 +94,14 @@ def selected(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
 
 def means(evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
     """A row for each system of either evaluation, the highest later mean first; None: not among its systems."""
-    names = dict.fromkeys(name for evaluation in reversed(evaluations) for name in evaluation.systems)
+    first, second = evaluations
     rows = []
-    for name in names:
-        before, after = (each.standing(name, measure) if name in each.systems else None for each in evaluations)
-        values = [standing.mean for standing in (before, after) if standing and standing.mean is not None]
-        difference = values[1] - values[0] if len(values) == 2 else None
+    for name in dict.fromkeys([*second.systems, *first.systems]):  # each once
+        before = first.standing(name, measure) if name in first.systems else None
+        after = second.standing(name, measure) if name in second.systems else None
+        difference = None
+        if before and after and before.mean is not None and after.mean is not None:
+            difference = after.mean - before.mean
         rows.append({"system": name, "before": before, "after": after, "difference": difference})
     return sorted(rows, key=lambda row: -((row["after"] or row["before"]).mean or 0))
 
