@@ -8,7 +8,7 @@ from django.db.models import F
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from ..models import Collection, Delivery, Notice, Receiver, Role
+from ..models import Collection, Delivery, Notice, Role
 from ..people import mail
 from ..people.access import READERS
 from . import webhooks
@@ -43,22 +43,17 @@ def _deliver(delivery: Delivery) -> bool:
     if not untaken.update(tries=F("tries") + 1, next_at=now + TRY_HELD_FOR):
         return False
     receiver = delivery.receiver
-    is_last_try = delivery.tries + 1 >= len(MINUTES_TO_NEXT_TRY)
     if receiver.user:
         arrived, answer = by_mail(delivery, receiver.user)
     else:
-        response = webhooks.send(receiver, delivery.notice, mail.usual_site(), now)
-        arrived, answer = response.is_good, f"{response.status or 'no answer'} {response.text}".strip()
-        if response.status == webhooks.GONE_STATUS:
-            Receiver.objects.filter(pk=receiver.pk).update(gone=True)
-            is_last_try = True
+        arrived, answer = webhooks.send(receiver, delivery.notice, mail.usual_site(), now)
     ended_at = timezone.now()
-    if arrived:
-        outcome = {"state": Delivery.State.DELIVERED, "next_at": None, "ended_at": ended_at}
-    elif is_last_try:
-        outcome = {"state": Delivery.State.GIVEN_UP, "next_at": None, "ended_at": ended_at}
+    is_last_try = receiver.gone or delivery.tries + 1 >= len(MINUTES_TO_NEXT_TRY)
+    if arrived or is_last_try:
+        state = Delivery.State.DELIVERED if arrived else Delivery.State.GIVEN_UP
+        outcome = {"state": state, "next_at": None, "ended_at": ended_at}
     else:
-        outcome = {"next_at": ended_at + timedelta(minutes=MINUTES_TO_NEXT_TRY[delivery.tries]), "ended_at": None}
+        outcome = {"next_at": ended_at + timedelta(minutes=MINUTES_TO_NEXT_TRY[delivery.tries])}
     Delivery.objects.filter(pk=delivery.pk).update(answer=answer[:300], **outcome)
     return True
 

@@ -41,7 +41,7 @@ class WebhookForm(forms.ModelForm):
         help_texts = {"address": "Of Slack, a workflow of Teams, or a program of yours. It gets a POST with JSON."}
 
     def clean_address(self) -> str:
-        address = self.cleaned_data["address"].strip()
+        address = self.cleaned_data["address"]
         if not address.startswith(("https://", "http://")):
             raise forms.ValidationError("Write the whole address, such as https://hooks.example.org/search.")
         return address

@@ -25,10 +25,12 @@ def gather() -> int:
 def gather_of(collection: Collection) -> int:
     """Note what the sources say of this collection, and return the number of new notices."""
     since = timezone.now() - LOOK_BACK
-    all_sources = (*sources.BUILT_IN, *sources.of_apps)
-    happened = [thing for source in all_sources for thing in source(collection, since)]
-    noted = set(collection.notices.filter(key__in=[thing.key for thing in happened]).values_list("key", flat=True))
-    return sum(note(collection, thing) is not None for thing in happened if thing.key not in noted)
+    happened: list[Happened] = []
+    for source in (*sources.BUILT_IN, *sources.of_apps):
+        happened += source(collection, since)
+    keys = [each.key for each in happened]
+    noted_keys = set(collection.notices.filter(key__in=keys).values_list("key", flat=True))
+    return sum(note(collection, each) is not None for each in happened if each.key not in noted_keys)
 
 
 def note(collection: Collection, happened: Happened) -> Notice | None:

@@ -13,6 +13,7 @@ from django.db.models.functions import RowNumber
 from django.urls import reverse
 from django.utils import timezone
 
+from ..desk.figures import Share
 from ..models import Assignment, Collection, Job, JudgeVersion, MachineGrade, Notice, Rating
 from ..pool.progress.counts import gold_answers
 
@@ -81,26 +82,27 @@ def rounds(collection: Collection, since: datetime) -> Iterator[Happened]:
         yield Happened(Kind.ROUND, f"round {each.number}", text, path, each.created_at)
 
 
-class Latest(NamedTuple):
-    """How many of somebody's `n` latest answers are hits. `number` is that of all their answers."""
+def low_shares(
+    answers: QuerySet, giver: str, hit: Q, *, latest_first: list[str], most: int, least: float
+) -> Iterator[tuple[int, Share, int]]:
+    """For each giver of answers with too few hits: its id, the share of hits, and how many tens of answers it has.
 
-    number: int
-    n: int
-    hits: int
-
-
-def latest(answers: QuerySet, by: str, hit: Q, order: str, most: int) -> dict[int, Latest]:
-    """Id of `by`, a field of the answers → its latest answers, at most so many of them. One query."""
+    `giver`: the field of an answer that says who gave it. The share is that of its `most` latest answers, of
+    FEWEST_GRADES at least, and lies below `least`. One query.
+    """
     rows = answers.annotate(
         is_hit=Case(When(hit, then=1), default=0),
-        place=Window(RowNumber(), partition_by=F(by), order_by=order),
-        number=Window(Count("pk"), partition_by=F(by)),
+        place=Window(RowNumber(), partition_by=F(giver), order_by=latest_first),
+        answers_given=Window(Count("pk"), partition_by=F(giver)),
     )
-    by_pk: dict[int, Latest] = {}
-    for pk, number, is_hit in rows.filter(place__lte=most).values_list(by, "number", "is_hit"):
-        before = by_pk.get(pk, Latest(number, 0, 0))
-        by_pk[pk] = Latest(number, before.n + 1, before.hits + is_hit)
-    return by_pk
+    shares: dict[int, Share] = {}
+    tens: dict[int, int] = {}
+    for pk, answers_given, is_hit in rows.filter(place__lte=most).values_list(giver, "answers_given", "is_hit"):
+        shares[pk] = shares.get(pk, Share()) + Share(hits=is_hit, n=1)
+        tens[pk] = answers_given // 10
+    for pk, share in shares.items():
+        if share.n >= FEWEST_GRADES and share.hits < least * share.n:
+            yield pk, share, tens[pk]
 
 
 def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
@@ -108,11 +110,11 @@ def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())
     is_right = Q(grade=F("pair__anchor__grade"))
-    for pk, last in latest(answers, "rater", is_right, "-changed_at", LATEST_OF_RATER).items():
-        if last.n >= FEWEST_GRADES and last.hits < LEAST_SHARE_RIGHT * last.n:
-            text = f"{names[pk]} has {last.hits} of the last {last.n} known grades right."
-            path = reverse("rater", args=[collection.slug, pk])
-            yield Happened(Kind.GOLD, f"gold {pk} {last.number // 10}", text, path, timezone.now())
+    limits = {"most": LATEST_OF_RATER, "least": LEAST_SHARE_RIGHT}
+    for pk, share, tens in low_shares(answers, "rater", is_right, latest_first=["-changed_at", "-pk"], **limits):
+        text = f"{names[pk]} has {share.hits} of the last {share.n} known grades right."
+        path = reverse("rater", args=[collection.slug, pk])
+        yield Happened(Kind.GOLD, f"gold {pk} {tens}", text, path, timezone.now())
 
 
 def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
@@ -124,12 +126,13 @@ def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
     )
     repeats = graded.filter(repeat__gt=1).annotate(first=Subquery(first_grades.values("value")[:1]))
     answers = repeats.filter(first__isnull=False)
-    for pk, last in latest(answers, "version", Q(value=F("first")), "-pk", LATEST_OF_JUDGE).items():
-        if last.n >= FEWEST_GRADES and last.hits < LEAST_SHARE_SAME * last.n:
-            judge = versions[pk].judge
-            text = f"{judge} gave the same grade again to {last.hits} of the last {last.n} pairs."
-            path = reverse("judge", args=[collection.slug, judge.pk])
-            yield Happened(Kind.JUDGE, f"judge {pk} {last.number // 10}", text, path, timezone.now())
+    is_same = Q(value=F("first"))
+    limits = {"most": LATEST_OF_JUDGE, "least": LEAST_SHARE_SAME}
+    for pk, share, tens in low_shares(answers, "version", is_same, latest_first=["-pk"], **limits):
+        judge = versions[pk].judge
+        text = f"{judge} gave the same grade again to {share.hits} of the last {share.n} pairs."
+        path = reverse("judge", args=[collection.slug, judge.pk])
+        yield Happened(Kind.JUDGE, f"judge {pk} {tens}", text, path, timezone.now())
 
 
 BUILT_IN: tuple[Source, ...] = (imports, rating, rounds, gold, judges)

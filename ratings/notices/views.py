@@ -74,7 +74,7 @@ def make_webhook(request: SignedInRequest, collection: Collection) -> HttpRespon
         return notices_page(request, collection, webhook=form)
     form.save()
     note(Act.NOTICES, collection, about=host_of(receiver))
-    shown = {"receiver": receiver, "secret": secret_of(receiver), **allowed(receiver)}
+    shown = {"receiver": receiver, "secret": secret_of(receiver), **reach_of(receiver)}
     return render(request, "ratings/webhook.html", {**frame(collection, SECTION), **shown})
 
 
@@ -156,7 +156,7 @@ def notices_page(request: SignedInRequest, collection: Collection, **forms) -> H
     }
     if collection.role == Role.ADMIN:
         receivers = collection.receivers.filter(user=None)
-        webhooks = [{"receiver": receiver, **allowed(receiver)} for receiver in receivers]
+        webhooks = [{"receiver": receiver, **reach_of(receiver)} for receiver in receivers]
         sent = Delivery.objects.filter(receiver__collection=collection).select_related("receiver__user", "notice")
         context |= {
             "webhooks": webhooks,
@@ -174,21 +174,21 @@ def notices_for(collection: Collection) -> QuerySet[Notice]:
     return notices if collection.role == Role.ADMIN else notices.exclude(kind__in=KINDS_OF_ADMINS)
 
 
-def allowed(receiver: Receiver) -> dict:
+def reach_of(receiver: Receiver) -> dict:
     """Whether notices can be sent to a webhook, for its page.
 
-    "why_closed": the reason why not, or "". "host": the host of its address. "can_be_allowed": whether a superuser
-    can allow this host.
+    "host": the host of its address. "why_closed": why nothing may be sent there; "" if something may.
+    "can_be_allowed": whether a superuser can allow this host.
     """
-    hosts = hosts_allowed_for(WEBHOOKS)
     host = host_of(receiver)
     try:
-        listed_place(receiver.address, hosts)
+        listed_place(receiver.address, hosts_allowed_for(WEBHOOKS))
     except ValueError as error:
-        can_be = is_public_name(host)
-        why = f"Nothing is sent to {host} until a superuser allows it, on the page of notices." if can_be else ""
-        return {"why_closed": why or as_sentence(error), "host": host, "can_be_allowed": can_be}
-    return {"why_closed": "", "host": host, "can_be_allowed": False}
+        if not is_public_name(host):
+            return {"host": host, "why_closed": as_sentence(error), "can_be_allowed": False}
+        why = f"Nothing is sent to {host} until a superuser allows it, on the page of notices."
+        return {"host": host, "why_closed": why, "can_be_allowed": True}
+    return {"host": host, "why_closed": "", "can_be_allowed": False}
 
 
 def host_of(receiver: Receiver) -> str:

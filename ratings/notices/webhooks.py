@@ -8,12 +8,12 @@ import hashlib
 import hmac
 import json
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from ..importing.pull.fetching import Limits, Refused, response_of
+from ..importing.pull.fetching import Limits, response_of
 from ..importing.pull.places import checked_place
 from ..models import AllowedHost, Notice, Receiver, hosts_allowed_for
 
@@ -21,15 +21,6 @@ WEBHOOKS = AllowedHost.Purpose.WEBHOOKS
 ANSWER_SECONDS, ANSWER_BYTES = 10.0, 100_000  # the most that an answer may take and have
 GONE_STATUS = 410  # with which a receiver says that it wants no more
 TEAMS_HOSTS = (".logic.azure.com", ".api.powerplatform.com")  # of workflows of Teams, which post cards alone
-
-
-class Answer(NamedTuple):
-    status: int  # 0 where there was none
-    text: str
-
-    @property
-    def is_good(self) -> bool:
-        return 200 <= self.status < 300
 
 
 def secret_of(receiver: Receiver) -> str:
@@ -69,8 +60,11 @@ def headers_of(receiver: Receiver, notice: Notice, body: bytes, now: datetime) -
     }
 
 
-def send(receiver: Receiver, notice: Notice, site: str, now: datetime) -> Answer:
-    """Send the notice once, and return the answer. Redirects are not followed, and private addresses not asked."""
+def send(receiver: Receiver, notice: Notice, site: str, now: datetime) -> tuple[bool, str]:
+    """Send the notice once. Return whether it arrived, and the answer that pages show.
+
+    Redirects are not followed, and private addresses not asked. A receiver that is gone is marked so.
+    """
     body = body_of(receiver, notice, site)
     limits = Limits(seconds=ANSWER_SECONDS, bytes=ANSWER_BYTES, total_seconds=ANSWER_SECONDS, tries=1)
     try:
@@ -78,6 +72,10 @@ def send(receiver: Receiver, notice: Notice, site: str, now: datetime) -> Answer
         target = f"{place.path}?{place.query}" if place.query else place.path
         headers = headers_of(receiver, notice, body, now)
         status, _, content = response_of(place, "POST", target, body, headers, limits)
-    except (Refused, ValueError) as error:
-        return Answer(status=0, text=str(error)[:300])
-    return Answer(status, content[:200].decode(errors="replace").replace("\x00", ""))
+    except ValueError as error:
+        return False, f"no answer {error}"
+    if status == GONE_STATUS:
+        receiver.gone = True
+        Receiver.objects.filter(pk=receiver.pk).update(gone=True)
+    text = content[:200].decode(errors="replace").replace("\x00", "")
+    return 200 <= status < 300, f"{status} {text}".strip()
