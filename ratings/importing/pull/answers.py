@@ -39,11 +39,11 @@ def lists_in(answer: Any) -> list[Found]:
     for path, elements in lists[:MOST_PATHS]:
         if all(isinstance(element, dict) for element in elements):
             results.append((path, elements))
-        elif first := _first_row(elements):
-            path_of_rows = f"{path}.{first - 1}:".lstrip(".") if first > 1 else path
-            results.append((path_of_rows, elements[first - 1 :]))
+        elif (head := _elements_before_rows(elements)) is not None:
+            path_of_rows = f"{path}.{head}:".lstrip(".") if head else path
+            results.append((path_of_rows, elements[head:]))
     # A head, as of Groonga, is a list of its columns, of which there may be more than results.
-    results.sort(key=lambda pair: (not pair[0].endswith(":"), -len(pair[1])))
+    results.sort(key=lambda result: (not result[0].endswith(":"), -len(result[1])))
     return [Found(path, f"{len(elements)} × {_short(elements[0])}") for path, elements in results if path]
 
 
@@ -72,20 +72,22 @@ def guessed(answer: Any, proposed: Dialect) -> dict[str, str]:
 
     A proposed path is kept where the answer has it. Other paths are guessed by their last name.
     """
-    if isinstance(at(answer, proposed.results), list):
-        paths = {"results": proposed.results}
-    else:
-        paths = {"results": next((found.path for found in lists_in(answer)), "")}
-    first = first_result(answer, paths["results"])
-    pictures = pictures_in(first)  # which have an address, too
-    paths_of_values = [found.path for found in values_in(first) if found.path not in pictures]
-    for role, names in NAMES.items():
+    results = proposed.results
+    if not isinstance(at(answer, results), list):
+        lists = lists_in(answer)
+        results = lists[0].path if lists else ""
+    first = first_result(answer, results)
+    pictures = pictures_in(first)  # which have an address, too, and so would be taken for the link
+    value_paths = [found.path for found in values_in(first) if found.path not in pictures]
+    path_by_name = {_plain_name(path): path for path in reversed(value_paths)}  # of equal names the first path
+    paths = {"results": results}
+    for role, usual_names in NAMES.items():
         proposed_path = getattr(proposed, role)
         if proposed_path and at(first, proposed_path) is not NOTHING:
             paths[role] = proposed_path
-        else:  # the first name that a path has
-            named = (path for name in names for path in paths_of_values if _plain_name(path) == name)
-            paths[role] = next(named, "")
+        else:
+            names = [name for name in usual_names if name in path_by_name]
+            paths[role] = path_by_name[names[0]] if names else ""
     return paths
 
 
@@ -96,16 +98,17 @@ def first_result(answer: Any, path: str) -> Any:
 
 
 def _nested_values(value: Any, path: str, steps: int) -> Iterator[tuple[str, Any]]:
-    """The value and all that a path can name in it to a depth of `steps`, with paths.
+    """(path, value) of the value itself, and of all that a path can name in it to a depth of `steps`.
 
     Of a list of objects or lists only the first two, and of other lists the first PLAIN_VALUES_SHOWN values.
     """
     yield path, value
-    elements: Iterable[tuple[str | int, Any]] = ()
+    elements: Iterable[tuple[str | int, Any]] = ()  # with the names or indexes that lead to them
     if steps and isinstance(value, dict):
         elements = value.items()
     elif steps and isinstance(value, list):
-        elements = enumerate(value[: PLAIN_VALUES_SHOWN if all(map(_is_plain, value)) else 2])
+        most = PLAIN_VALUES_SHOWN if all(map(_is_plain, value)) else 2
+        elements = enumerate(value[:most])
     for step, element in elements:
         element_path = f"{path}.{step}".lstrip(".")
         # A path cannot name such a member: a dot parts its steps, and a bar parts paths.
@@ -113,14 +116,14 @@ def _nested_values(value: Any, path: str, steps: int) -> Iterator[tuple[str, Any
             yield from _nested_values(element, element_path, steps - 1)
 
 
-def _first_row(elements: list) -> int:
-    """The number, from 1, of the element from which on all are lists of as many plain values; 0 if none is."""
-    for place, row in enumerate(elements[:3], 1):
-        rows = elements[place - 1 :]
-        are_rows = all(isinstance(cells, list) and all(map(_is_plain, cells)) for cells in rows)
-        if are_rows and len(row) > 1 and {len(cells) for cells in rows} == {len(row)}:
-            return place
-    return 0
+def _elements_before_rows(elements: list) -> int | None:
+    """How many elements, two at most, come before rows: lists of equally many plain values. None without rows."""
+    for number, first_row in enumerate(elements[:3]):
+        rows = elements[number:]
+        are_plain = all(isinstance(row, list) and all(map(_is_plain, row)) for row in rows)
+        if are_plain and len(first_row) > 1 and all(len(row) == len(first_row) for row in rows):
+            return number
+    return None
 
 
 def _is_plain(value: Any) -> bool:

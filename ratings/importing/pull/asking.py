@@ -50,32 +50,32 @@ class Connection:
 
         A document that comes twice is refused or, with `keep_first`, keeps its better place.
         """
+        answer = self.answer(parameters, limits)
         try:
-            hits = self.dialect.read(self.answer(parameters, limits), int(parameters["depth"]))
-            return _checked(_once(hits) if keep_first else hits)
-        except Refused:
-            raise
+            hits = self.dialect.read(answer, int(parameters["depth"]))
         except ValueError as error:
             raise Refused(str(error)) from error
+        hits = _without_repeats(hits, keep_first=keep_first)
+        _refuse_half_scored(hits)
+        return hits
 
 
-def _once(hits: list[Hit]) -> list[Hit]:
-    """The first hit of each document, in their order."""
-    first: dict[str, Hit] = {}
-    for hit in hits:
-        first.setdefault(hit.document, hit)
-    return list(first.values())
+def _refuse_half_scored(hits: list[Hit]) -> None:
+    """Raise Refused where some hits have a score and others have none."""
+    ranks_without_score = [rank for rank, hit in enumerate(hits, 1) if hit.score is None]
+    if 0 < len(ranks_without_score) < len(hits):
+        raise Refused(f"hit {ranks_without_score[0]} has no score, though others have one")
 
 
-def _checked(hits: list[Hit]) -> list[Hit]:
-    """The hits. Raises Refused where only some have a score, or a document comes twice."""
-    lacking = [rank for rank, hit in enumerate(hits, 1) if hit.score is None]
-    if lacking and len(lacking) < len(hits):
-        raise Refused(f"hit {lacking[0]} has no score, though others have one")
-    ranks: dict[str, int] = {}
+def _without_repeats(hits: list[Hit], *, keep_first: bool) -> list[Hit]:
+    """The first hit of each document. Raises Refused for a document that comes twice, without `keep_first`."""
+    rank_of_document: dict[str, int] = {}
+    first_hits = []
     for rank, hit in enumerate(hits, 1):
-        if hit.document in ranks:
-            twice = f"hits {ranks[hit.document]} and {rank} are the same document {hit.document}"
+        former_rank = rank_of_document.setdefault(hit.document, rank)
+        if former_rank == rank:
+            first_hits.append(hit)
+        elif not keep_first:
+            twice = f"hits {former_rank} and {rank} are the same document {hit.document}"
             raise Refused(f"{twice}. Choose that it keeps its better rank")
-        ranks[hit.document] = rank
-    return hits
+    return first_hits

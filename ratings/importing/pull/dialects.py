@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ...formats import strict_json, values
 from ...presentation.proposal import PICTURE_NAME
 
-PLACEHOLDERS = ("query", "need", "key", "depth")
+PLACEHOLDERS_OF_QUERY = ("query", "need", "key")
 # The paths that exist, or are true, only in incomplete answers: of Elasticsearch and OpenSearch, Solr, Vespa.
 INCOMPLETE = (
     "timed_out",
@@ -21,7 +21,7 @@ INCOMPLETE = (
     "root.coverage.degraded",
 )
 COUNT_OF_VESPA = "root.fields.totalCount"  # of Vespa, which has no list of hits where it is 0
-HITS, ID = "Say where the results are", "Say where its id is"
+CURE_OF_RESULTS, CURE_OF_ID = "Say where the results are", "Say where its id is"
 NOTHING = object()
 ADDRESS_NAMES = ("url", "src", "href")  # of the address in an object that stands for a picture
 
@@ -66,18 +66,20 @@ class Dialect:
         """The first `depth` hits. Raises ValueError that names the place of an unexpected value."""
         document = read_answer(answer)
         for path in INCOMPLETE:
-            if (value := at(document, path)) is not NOTHING and value:
+            value = at(document, path)
+            if value is not NOTHING and value:
                 problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
                 raise ValueError(f"{problem}. Ask again once the engine is in order")
         hits = at(document, self.results)
         if hits is NOTHING and at(document, COUNT_OF_VESPA) == 0:
             return []
         if hits is NOTHING:
-            names = isinstance(document, dict) and ", ".join(map(repr, list(document)[:6]))
-            shown = f"has {names}" if names else f"is {json.dumps(document):.60}"
-            raise ValueError(f"the answer has nothing at {self.results}; it {shown}. {HITS}")
+            names = ", ".join(map(repr, list(document)[:6])) if isinstance(document, dict) else ""
+            found = f"has {names}" if names else f"is {json.dumps(document):.60}"
+            raise ValueError(f"the answer has nothing at {self.results}; it {found}. {CURE_OF_RESULTS}")
         if not isinstance(hits, list):
-            raise ValueError(f"at {self.results} there is {values.quoted(hits)} and not a list. {HITS}")
+            found = values.quoted(hits)
+            raise ValueError(f"at {self.results} there is {found} and not a list. {CURE_OF_RESULTS}")
         return [self._hit(hit, place) for place, hit in enumerate(hits[:depth], 1)]
 
     def _hit(self, hit: Any, place: int) -> Hit:
@@ -86,7 +88,7 @@ class Dialect:
             key = str(key)
         if not isinstance(key, str):
             shown = "nothing" if key is NOTHING else values.quoted(key)
-            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. {ID}")
+            raise ValueError(f"hit {place} has {shown} at {self.id} for its id. {CURE_OF_ID}")
         key = values.without_blanks(key)
         values.checked_key(key, f"id of hit {place}", values.DOCUMENT_KEY_LENGTH)
         title, text, link = (_text(hit, path) for path in (self.title, self.text, self.link))
@@ -176,7 +178,10 @@ def read_answer(answer: bytes) -> Any:
 
 
 def at(value: Any, paths: str) -> Any:
-    """The value at the first path that exists and is not null; NOTHING if none does. `paths`: with | between."""
+    """The value at the first path that exists and is not null; NOTHING if none does.
+
+    `paths`: with | between them, such as `hits.0.title|name`. The step `2:` leads to a list from index 2 on.
+    """
     for path in paths.split("|"):
         inner = value
         for step in path.split("."):
@@ -208,8 +213,9 @@ def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
         return [_filled(value, parameters) for value in template]
     if not isinstance(template, str):
         return template
-    if (only := re.fullmatch(r"\{(\w+)\}", template)) and only[1] in parameters:
-        return parameters[only[1]]
+    placeholder = re.fullmatch(r"\{(\w+)\}", template)
+    if placeholder and placeholder[1] in parameters:
+        return parameters[placeholder[1]]
     return re.sub(r"\{(\w+)\}", lambda match: str(parameters.get(match[1], match[0])), template)
 
 

@@ -19,7 +19,15 @@ VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]+|{OF_COMMAND}")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\x20-\x7e]*)")
 # Set by the client itself. Another one would make a request that is cut differently by a proxy.
 OWN_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "content-type"}
-PLACES = ("results", "id", "score", "title", "text", "link")  # of what an answer has; a path leads to each
+# What is sought in an answer, with its name on pages. A path leads to each: the field f"{role}_at" of an engine.
+ROLES = {
+    "results": "List of results",
+    "id": "Id",
+    "score": "Score",
+    "title": "Title",
+    "text": "Text",
+    "link": "Web address",
+}
 SECONDS, MOST_SECONDS = 15.0, 30.0  # for one try of a request; for all its tries
 
 
@@ -48,7 +56,7 @@ def headers_of(engine: Engine) -> dict[str, str]:
 
 def dialect_of(engine: Engine) -> Dialect:
     body = strict_json.loaded(engine.body) if engine.body else None
-    paths = {place: getattr(engine, f"{place}_at") for place in PLACES}
+    paths = {role: getattr(engine, f"{role}_at") for role in ROLES}
     return Dialect(**paths, more=tuple(engine.more_at), body=body)
 
 
@@ -56,7 +64,7 @@ def proposed(dialect: str) -> Engine:
     """An engine of this kind that is not stored, with the usual request and places."""
     preset = PRESETS[dialect]
     body = "" if preset.dialect.body is None else json.dumps(preset.dialect.body, indent=2)
-    paths = {f"{place}_at": getattr(preset.dialect, place) for place in PLACES}
+    paths = {f"{role}_at": getattr(preset.dialect, role) for role in ROLES}
     return Engine(dialect=dialect, address=preset.address, body=body, **paths)
 
 

@@ -32,11 +32,7 @@ class Redirected(Refused):
 
 
 class OverLimit(Refused):
-    """An answer is beyond the limit of this name. Only the caller knows whether people can raise it."""
-
-    def __init__(self, limit: str, problem: str) -> None:
-        self.limit = limit
-        super().__init__(problem)
+    """An answer is larger than the limits allow, or all together took too long."""
 
 
 class TimedOut(OverLimit):
@@ -70,7 +66,7 @@ class Limits:
         """The seconds that remain for all requests. Raises OverLimit if none do."""
         left = self.begun + self.total_seconds - time.monotonic()
         if left <= 0:
-            raise OverLimit("total_seconds", f"all together took longer than {self.total_seconds:g} seconds")
+            raise OverLimit(f"all together took longer than {self.total_seconds:g} seconds")
         return left
 
 
@@ -78,18 +74,18 @@ def fetched(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> bytes:
     """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
-    for number in range(1, limits.tries + 1):
-        status, head, content = response_of(place, method, target, body, headers, limits)
+    for tried in range(1, limits.tries + 1):
+        status, answer_headers, content = response_of(place, method, target, body, headers, limits)
         if status == 200:
             return content
-        if status not in RETRIED or number == limits.tries:
+        if status not in RETRIED or tried == limits.tries:
             break
-        limits.pause(min(_pause(head.get("Retry-After"), number), limits.time_left()))
+        limits.pause(min(_pause(answer_headers.get("Retry-After"), tried), limits.time_left()))
     if 300 <= status < 400:
-        raise Redirected(head.get("Location", ""))
+        raise Redirected(answer_headers.get("Location", ""))
     message = content[:LONGEST_QUOTE].decode(errors="replace").strip()
     meaning = http.client.responses.get(status, "")
-    times = f", {limits.tries} times" if status in RETRIED and limits.tries > 1 else ""
+    times = f", {tried} times" if status in RETRIED and tried > 1 else ""
     raise WrongStatus(status, f"it answers {status} {meaning}: {message!r}{times}")
 
 
@@ -107,8 +103,7 @@ def response_of(
         return answer.status, answer.headers, _content(answer, limits)
     except TimeoutError as error:
         limits.time_left()  # raises OverLimit if the time for all requests has run out
-        problem = f"there is no complete answer after {limits.seconds:g} seconds"
-        raise TimedOut("seconds", problem) from error
+        raise TimedOut(f"there is no complete answer after {limits.seconds:g} seconds") from error
     except ssl.SSLError as error:
         raise Refused(f"its certificate or TLS is not accepted ({error.reason or error})") from error
     except (OSError, http.client.HTTPException) as error:
@@ -134,16 +129,16 @@ def _content(answer: http.client.HTTPResponse, limits: Limits) -> bytes:
     while piece := answer.read(BYTES_PER_READ):
         size += len(piece)
         if size > limits.bytes:
-            raise OverLimit("bytes", f"the answer is larger than {limits.bytes / 1e6:g} MB")
+            raise OverLimit(f"the answer is larger than {limits.bytes / 1e6:g} MB")
         pieces.append(piece)
     if answer.length:  # `read` with a size does not report a cut-off answer
         raise http.client.IncompleteRead(b"", answer.length)
     return b"".join(pieces)
 
 
-def _pause(retry_after: str | None, number: int) -> float:
-    """The seconds to wait: those that the server asks for, or 1, 2, 4, …"""
-    seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 2.0 ** (number - 1)
+def _pause(retry_after: str | None, tried: int) -> float:
+    """The seconds to wait after so many tries: those that the server asks for, or 1, 2, 4, …"""
+    seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 2.0 ** (tried - 1)
     return min(seconds, LONGEST_PAUSE)
 
 

@@ -10,17 +10,9 @@ from ...models import Engine
 from ..forms import checked
 from . import turns
 from .answers import Found, first_result, guessed, lists_in, pictures_in, values_in
-from .dialects import PLACEHOLDERS
-from .engines import HEADER, PREFIX, VARIABLE, dialect_of, headers_in
+from .dialects import PLACEHOLDERS_OF_QUERY
+from .engines import HEADER, PREFIX, ROLES, VARIABLE, dialect_of, headers_in
 
-PLACES = {
-    "results_at": "List of results",
-    "id_at": "Id",
-    "score_at": "Score",
-    "title_at": "Title",
-    "text_at": "Text",
-    "link_at": "Web address",
-}
 LONGEST_PAUSE = 60.0  # seconds
 
 
@@ -52,7 +44,7 @@ class EngineForm(forms.ModelForm):
             del self.fields["secret"], self.fields["secret_header"]
 
     def clean_address(self) -> str:
-        address = self.cleaned_data["address"].strip()
+        address = self.cleaned_data["address"]
         if not address.startswith(("http://", "https://")):
             raise forms.ValidationError(
                 "Write the whole address, such as https://search.example.org/find?q={query}."
@@ -60,7 +52,8 @@ class EngineForm(forms.ModelForm):
         return address
 
     def clean_body(self) -> str:
-        if body := self.cleaned_data["body"].strip():
+        body = self.cleaned_data["body"]
+        if body:
             checked(strict_json.loaded, body, what="request")
         return body
 
@@ -81,10 +74,11 @@ class EngineForm(forms.ModelForm):
         return header
 
     def clean(self) -> dict[str, Any]:
-        super().clean()
-        cleaned = self.cleaned_data
-        asked = f"{cleaned.get('address', '')} {cleaned.get('body', '')}"
-        if not self.errors and not any(f"{{{name}}}" in asked for name in PLACEHOLDERS[:3]):
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        request = f"{cleaned['address']} {cleaned['body']}"
+        if not any(f"{{{name}}}" in request for name in PLACEHOLDERS_OF_QUERY):
             self.add_error("address", "Nothing marks the place of the query. Write {query} here or below.")
         return cleaned
 
@@ -101,25 +95,25 @@ class PlacesForm(forms.Form):
     def __init__(self, *args, engine: Engine, answer: Any, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.engine = engine
-        guesses = guessed(answer, dialect_of(engine))
-        values = values_in(first_result(answer, guesses["results"]))
-        for name, label in PLACES.items():
-            guess = guesses[name.removesuffix("_at")]
-            required = name in ("results_at", "id_at")
-            places = lists_in(answer) if name == "results_at" else values
-            choices = _choices(places, guess, required=required)
-            self.fields[name] = forms.ChoiceField(label=label, choices=choices, required=required, initial=guess)
-        taken = {path for role, paths in guesses.items() if role != "results" for path in paths.split("|")}
-        pictures = pictures_in(first_result(answer, guesses["results"]))
-        untaken = [
-            (place.path, f"{place.path} · {'picture ' * (place.path in pictures)}{place.sample}")
-            for place in values
-            if place.path not in taken
-        ]
-        if untaken:
+        path_by_role = guessed(answer, dialect_of(engine))
+        result = first_result(answer, path_by_role["results"])
+        values = values_in(result)
+        for role, label in ROLES.items():
+            path, required = path_by_role[role], role in ("results", "id")
+            choices = _choices(lists_in(answer) if role == "results" else values, path, required=required)
+            field = forms.ChoiceField(label=label, choices=choices, required=required, initial=path)
+            self.fields[f"{role}_at"] = field
+        paths_in_result = [path for role, path in path_by_role.items() if role != "results"]
+        paths_with_role = "|".join(paths_in_result).split("|")
+        pictures = pictures_in(result)
+        other_choices = []
+        for path, sample in values:
+            if path not in paths_with_role:
+                other_choices.append((path, f"{path} · {'picture ' if path in pictures else ''}{sample}"))
+        if other_choices:
             self.fields["more_at"] = forms.MultipleChoiceField(
                 label="Also keep, as fields of the documents",
-                choices=untaken,
+                choices=other_choices,
                 required=False,
                 widget=forms.CheckboxSelectMultiple,
                 initial=engine.more_at,
@@ -156,24 +150,24 @@ class FetchForm(forms.Form):
         self.engine = engine
         super().__init__(*args, **kwargs)
 
-    def clean_system(self) -> str:
-        return self.cleaned_data["system"].strip()
-
     def clean(self) -> dict[str, Any]:
-        super().clean()
-        cleaned = self.cleaned_data
+        cleaned = super().clean()
         if not self.errors:
             self.options = checked(turns.options, self.engine, **cleaned)
         return cleaned
 
 
 def _choices(places: list[Found], guess: str, *, required: bool) -> list[tuple[str, str]]:
-    """The choices of a field: the guessed paths, and the places of an answer, each with what is there."""
-    samples = {place.path: place.sample for place in places}
-    choices = [(path, f"{path} · {sample}") for path, sample in samples.items() if path != guess]
+    """The choices of a field: first the guess, then the other places of an answer, each with what is there.
+
+    `guess`: a path, several with | between them, or "". Only a required field with a guess has no empty choice.
+    """
+    sample_at = dict(places)
+    choices = []
+    if not (required and guess):
+        choices.append(("", "Choose …" if required else "none"))
     if guess:
-        sample = next((samples[path] for path in guess.split("|") if path in samples), "")
-        choices.insert(0, (guess, f"{guess} · {sample}"))
-    if required:
-        return choices if guess else [("", "Choose …"), *choices]
-    return [("", "none"), *choices]
+        samples = [sample_at[path] for path in guess.split("|") if path in sample_at]
+        choices.append((guess, f"{guess} · {samples[0] if samples else ''}"))
+    choices += [(path, f"{path} · {sample}") for path, sample in sample_at.items() if path != guess]
+    return choices
