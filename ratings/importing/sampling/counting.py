@@ -3,12 +3,14 @@
 Searches are counted in pieces of a bounded size, which SQLite sorts and adds up on disk.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from ...formats.refusal import Refusal
 from ...formats.source import Source
 from ...words import counted
 from ..intake.report import Report
-from ..intake.stage import Progress, batched, silent, staged
+from ..intake.stage import Progress, silent, staged
 from .drawing import Stratum
 
 QUERIES_AT_ONCE = 200_000  # different queries that are counted in memory
@@ -31,15 +33,13 @@ RAW = "raw (folded TEXT, text TEXT, stratum TEXT, id TEXT, n INTEGER)"
 QUERY = "query (place INTEGER PRIMARY KEY, text TEXT, stratum TEXT, n INTEGER, folded TEXT, spellings INTEGER)"
 
 
-@dataclass
-class Row:
+class Row(NamedTuple):
     """One query of a log. Its place counts from 1, by stratum and then with the most frequent first."""
 
     place: int
     text: str
     stratum: str
     count: int
-    folded: str
 
 
 @dataclass
@@ -78,12 +78,9 @@ class Log:
 
     def rows(self, places: Iterable[int]) -> list[Row]:
         """The queries at these places, in their order."""
-        rows = []
-        for batch in batched(sorted(places), 500):
-            marks = ",".join("?" * len(batch))
-            selected = f"SELECT place, text, stratum, n, folded FROM query WHERE place IN ({marks}) ORDER BY place"
-            rows += [Row(*row) for row in self.stage.execute(selected, batch)]
-        return rows
+        chosen = "SELECT value FROM json_each(?)"
+        selected = f"SELECT place, text, stratum, n FROM query WHERE place IN ({chosen}) ORDER BY place"
+        return [Row(*row) for row in self.stage.execute(selected, [json.dumps(list(places))])]
 
 
 def folded(text: str) -> str:
@@ -98,8 +95,8 @@ def counted_log(
     """The log in these files together, counted. Refusals go to the report; then the log is not whole."""
     with staged(RAW, QUERY) as stage:
         log = Log(stage)
-        without = [_read(source, format, log, report, progress) for source in sources]
-        _pass_over(list(filter(None, without)), sources, report)
+        outcomes = [_read(source, format, log, report, progress) for source in sources]
+        _pass_over([refusal for refusal in outcomes if refusal], sources, report)
         _pass_few_refusals(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
@@ -113,7 +110,7 @@ def counted_log(
 def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> searches.NoQueries | None:
     """Count the searches of a file into the stage, and its lines and days into the log.
 
-    Returns the refusal of a file that holds no queries, which is not in the report.
+    Returns the refusal of a file that holds no queries, which is not in the report; None for a file with some.
     """
     counts: dict[tuple[str, str, str], int] = {}  # (text, stratum, id) -> searches
     lines = 0
@@ -126,16 +123,7 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
         if isinstance(row, Refusal):
             report.refuse(row)
             continue
-        key = row.text, row.stratum, row.id
-        if row.id:
-            # Not added: another line with this id is of the same search. `_add_up` takes the greatest, too.
-            counts[key] = max(counts.get(key, 0), row.searches)
-            log.has_ids = True
-        else:
-            counts[key] = counts.get(key, 0) + row.searches
-        if row.day:
-            log.first_day = min(log.first_day or row.day, row.day)
-            log.last_day = max(log.last_day, row.day)
+        _count(row, counts, log)
         if len(counts) >= QUERIES_AT_ONCE and not _flush(counts, source, log, report):
             break
     _flush(counts, source, log, report)
@@ -148,13 +136,27 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
     return None
 
 
-def _pass_over(without: Sequence[searches.NoQueries], sources: Sequence[Source], report: Report) -> None:
-    """Name the files without queries in a warning, or refuse them where no other file is there."""
-    if len(without) == len(sources):
-        for refusal in without:
+def _count(row: searches.Search, counts: dict[tuple[str, str, str], int], log: Log) -> None:
+    """Add one line of a log to the counts, by (text, stratum, id), and its day to those of the log."""
+    key = row.text, row.stratum, row.id
+    if row.id:
+        # Not added: another line with this id is of the same search. `_add_up` takes the greatest, too.
+        counts[key] = max(counts.get(key, 0), row.searches)
+        log.has_ids = True
+    else:
+        counts[key] = counts.get(key, 0) + row.searches
+    if row.day:
+        log.first_day = min(log.first_day or row.day, row.day)
+        log.last_day = max(log.last_day, row.day)
+
+
+def _pass_over(refusals: Sequence[searches.NoQueries], sources: Sequence[Source], report: Report) -> None:
+    """Name the files without queries, by their refusals, in a warning. Refuse them if there are no others."""
+    if len(refusals) == len(sources):
+        for refusal in refusals:
             report.refuse(refusal)
-    elif without:
-        names = ", ".join(refusal.file for refusal in without)
+    elif refusals:
+        names = ", ".join(refusal.file for refusal in refusals)
         report.warnings.append(f"Passed over, since they hold no queries: {names}.")
 
 
@@ -218,9 +220,10 @@ def _digest(stage: sqlite3.Connection) -> str:
 
 def _read_strata(log: Log, report: Report) -> None:
     """Put the strata into the log. Too many are a refusal, before they fill the memory."""
-    runs = log.stage.execute("SELECT stratum, n, COUNT(*) FROM query GROUP BY stratum, n ORDER BY stratum, n DESC")
-    for name, group in groupby(runs, key=lambda row: row[0]):
-        counts, queries = np.array([row[1:] for row in group], np.int64).T
+    # For each stratum and count of searches: how many queries have it.
+    rows = log.stage.execute("SELECT stratum, n, COUNT(*) FROM query GROUP BY stratum, n ORDER BY stratum, n DESC")
+    for name, group in groupby(rows, key=lambda row: row[0]):
+        counts, queries = np.array([(count, number) for _, count, number in group], np.int64).T
         log.strata.append(Stratum(name, counts, queries))
         if len(log.strata) > MOST_STRATA:
             problem = f"the column of strata has more than {MOST_STRATA} different values"

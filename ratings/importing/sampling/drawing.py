@@ -58,10 +58,12 @@ def thirds(log: Stratum) -> list[Stratum]:
     bounds = [0]  # the first place of each stratum, and the end
     for share in (1 / 3, 2 / 3):
         wanted = share * log.searches
-        # The fewest queries that have the wanted searches: all with a higher count, and some with this one.
+        # The fewest queries that have the wanted searches: all with a higher count than that at the index, and
+        # some with it.
         index = int(np.searchsorted(searches_so_far, wanted))
-        lacking = wanted - (searches_so_far[index - 1] if index else 0)
-        place = int(log.queries[:index].sum() + np.ceil(lacking / log.counts[index]))
+        searches_above = searches_so_far[index - 1] if index else 0
+        some = np.ceil((wanted - searches_above) / log.counts[index])
+        place = int(log.queries[:index].sum() + some)
         bounds.append(max(place, bounds[-1]))
     bounds.append(log.size)
     pieces = zip(THIRDS, bounds[:-1], bounds[1:], strict=True)
@@ -104,10 +106,10 @@ def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.
     return np.argsort(np.cumsum(lengths) - lengths / 2 + moves, kind="stable")  # by the middle of each count
 
 
-def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
     """The places that are drawn, sorted: int64[drawn]. chance: float[counts], of a query with each count.
 
-    start: a random number, 0 <= start < 1. order: of the counts on the line, as from `mixed`; None: they fall.
+    start: a random number, 0 <= start < 1. order: int64[counts], of the counts on the line, as from `mixed`.
     """
     return _hit(stratum.queries, chance, start, order)
 
@@ -118,7 +120,7 @@ def drawn_more(
     old_chance: np.ndarray,
     chance: np.ndarray,
     start: float,
-    order: np.ndarray | None = None,
+    order: np.ndarray,
 ) -> np.ndarray:
     """The places that are drawn in addition to the old ones, sorted: int64[drawn].
 
@@ -137,15 +139,14 @@ def drawn_more(
     return among_undrawn + np.searchsorted(undrawn_before, among_undrawn, side="right")
 
 
-def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray | None = None) -> np.ndarray:
+def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
     """The places of the queries, from 0, that are hit by points at start, start + 1, …, sorted: int64[points].
 
     queries: int64[counts], how many have each count. chance: float[counts], of each of these, which is its length
-    on the line. order: int64[counts], of the counts on the line; None: as they are.
+    on the line. order: int64[counts], of the counts on the line.
     """
     first_places = np.cumsum(queries) - queries
-    if order is not None:
-        queries, chance, first_places = queries[order], chance[order], first_places[order]
+    queries, chance, first_places = queries[order], chance[order], first_places[order]
     lengths = chance * queries
     ends = np.cumsum(lengths)
     total = ends[-1]
@@ -165,18 +166,18 @@ def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> lis
 
     What a full stratum leaves goes to the others.
     """
-    given = np.zeros(len(shares), np.int64)
+    sizes = np.zeros(len(shares), np.int64)
     limits = np.array(room)
-    left = min(places, int(limits[np.array(shares) > 0].sum()))
-    while left:
-        open_shares = np.where(given < limits, shares, 0.0)
-        exact = left * open_shares / open_shares.sum()
-        whole_shares = np.minimum(np.floor(exact), limits - given).astype(np.int64)
-        if not whole_shares.any():  # one by one, the largest remainder first
-            whole_shares[np.argmax(exact)] = 1
-        given += whole_shares
-        left -= int(whole_shares.sum())
-    return given.tolist()
+    places_left = min(places, int(limits[np.array(shares) > 0].sum()))
+    while places_left:
+        open_shares = np.where(sizes < limits, shares, 0.0)  # a full stratum gets no more
+        exact = places_left * open_shares / open_shares.sum()
+        more = np.minimum(np.floor(exact), limits - sizes).astype(np.int64)
+        if not more.any():  # less than one place for each: one goes to the largest remainder
+            more[np.argmax(exact)] = 1
+        sizes += more
+        places_left -= int(more.sum())
+    return sizes.tolist()
 
 
 class Outlook(NamedTuple):

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from django import forms
 from django.conf import settings
 
-from ...formats import searches
+from ...formats.searches import FORMATS
 from ...formats.source import checked_encoding
 from ...models import Job, Sample, SampledQuery
-from ..forms import DETECTED, Files, checked
+from ..forms import DETECTED, Files, choice, line, valid
 from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
 LOG_LIMIT = f"{settings.LARGEST_LOG // 2**20:,} MB"
@@ -28,52 +28,43 @@ MOST_SHARE = 1_000
 
 
 class SendLogForm(forms.Form):
-    def __init__(self, *args, **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["files"] = Files(
-            label="Log",
-            help_text=(
-                "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
-                f" search console; queries and events of OpenSearch. Packed or plain, at most {LOG_LIMIT}."
-            ),
-            error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-        )
+    files = Files(
+        label="Log",
+        help_text=(
+            "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
+            f" search console; queries and events of OpenSearch. Packed or plain, at most {LOG_LIMIT}."
+        ),
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
 
 
 class ReadLogForm(forms.Form):
     """How a log is read. `options` is what its job stores."""
 
-    def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
-        self.job = job
-        self.names = list(columns)
-        super().__init__(*args, **kwargs)
-        options = job.options
-        formats = [("", DETECTED), *((name, f"{name}: {title}") for name, title in searches.FORMATS.items())]
-        self.fields["format"] = forms.ChoiceField(
-            label="Format", choices=formats, required=False, initial=options.get("format")
-        )
-        headers = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
-        self.fields["header"] = forms.ChoiceField(
-            label="First line of a table", choices=headers, required=False, initial=options.get("header")
-        )
-        self.fields["encoding"] = forms.CharField(
-            label="Encoding",
-            required=False,
-            max_length=50,
-            help_text="Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-            initial=options.get("encoding"),
-        )
-        roles = [("", "–"), *ROLES.items()]
-        for number, role in enumerate(columns.values()):
-            self.fields[f"column_{number}"] = forms.ChoiceField(choices=roles, required=False, initial=role)
+    format = choice("Format", ("", DETECTED), *((name, f"{name}: {title}") for name, title in FORMATS.items()))
+    header = choice(
+        "First line of a table",
+        ("", DETECTED),
+        ("yes", "it names the columns"),
+        ("no", "it is a row like all others"),
+    )
+    encoding = line(
+        "Encoding",
+        50,
+        "Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+        validators=[valid(checked_encoding)],
+    )
 
-    def clean_encoding(self) -> str:
-        name = self.cleaned_data["encoding"].strip()
-        return checked(checked_encoding, name) if name else ""
+    def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
+        """columns: name -> the role that it has, "" for none."""
+        self.job, self.names = job, list(columns)
+        super().__init__(*args, initial=job.options, **kwargs)
+        for number, role in enumerate(columns.values()):
+            self.fields[f"column_{number}"] = choice("", ("", "–"), *ROLES.items())
+            self.fields[f"column_{number}"].initial = role
 
     def clean(self) -> dict:
-        super().clean()
-        cleaned = self.cleaned_data
+        cleaned = super().clean()
         columns: dict[str, str] = {}  # role -> the column that holds it
         for number, name in enumerate(self.names):
             role = cleaned.get(f"column_{number}", "")
@@ -137,9 +128,9 @@ class DrawForm(forms.Form):
             )
 
     def clean(self) -> dict:
-        super().clean()
-        cleaned = self.cleaned_data
-        if not self.errors and cleaned["method"] == Sample.Method.STRATA and not any(self._shares().values()):
+        cleaned = super().clean()
+        is_in_strata = cleaned.get("method") == Sample.Method.STRATA
+        if is_in_strata and not self.errors and not any(self._shares().values()):
             raise forms.ValidationError("Give at least one stratum a share.")
         return cleaned
 

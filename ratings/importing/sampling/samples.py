@@ -142,7 +142,6 @@ def _tell_of_log(log: Log, last: Sample | None, report: LogReport) -> None:
         joined = counted(log.joined, "query stands", "queries stand")
         how = "in several spellings, which differ in case, blanks or the form of letters"
         report.facts.append(f"{joined} there {how}, and each counts as one.")
-    strata = _strata(log, Method.STRATA)
     report.log = {
         "searches": log.searches,
         "queries": log.queries,
@@ -150,7 +149,8 @@ def _tell_of_log(log: Log, last: Sample | None, report: LogReport) -> None:
         "joined": log.joined,
         "examples": log.examples,
         "strata": [
-            {"name": stratum.name, "queries": stratum.size, "searches": stratum.searches} for stratum in strata
+            {"name": stratum.name, "queries": stratum.size, "searches": stratum.searches}
+            for stratum in _strata(log, Method.STRATA)
         ],
         "by_column": log.by_column,
         "outlooks": _outlooks(log),
@@ -245,8 +245,8 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
         elif part.size:
             order = mixed(part.stratum, part.chance, rng)
             part.places = drawn(part.stratum, part.chance, start, order)
-        log_rows = log.rows((part.places + part.offset + 1).tolist())
-        for row, chance in zip(log_rows, part.chance_at(part.places), strict=True):
+        drawn_rows = log.rows((part.places + part.offset + 1).tolist())
+        for row, chance in zip(drawn_rows, part.chance_at(part.places), strict=True):
             rows.append(_sampled(row, float(chance), part.stratum.name, former_rows.get(row.place)))
     return rows
 
@@ -263,21 +263,22 @@ def _set_totals(new: Sample, log: Log, parts: Sequence[Part]) -> None:
 
 
 def _sampled(row: Row, chance: float, stratum: str, before: SampledQuery | None) -> SampledQuery:
-    """The row of the new sample, with what was decided about it in the former one."""
-    facts = {"place": row.place, "count": row.count, "chance": chance, "stratum": stratum}
+    """The row of the new sample, with what was decided about it in `before`, its row of the former one."""
+    sampled = SampledQuery(place=row.place, count=row.count, chance=chance, stratum=stratum, text=row.text)
     if before:
-        return SampledQuery(query=before.query, text=before.text, left_out=before.left_out, **facts)
-    held = LeftOut.HELD if looks_personal(row.text) else ""
-    return SampledQuery(text=row.text, left_out=held, **facts)
+        sampled.query, sampled.text, sampled.left_out = before.query, before.text, before.left_out
+    elif looks_personal(row.text):
+        sampled.left_out = LeftOut.HELD
+    return sampled
 
 
 def _store(new: Sample, rows: Sequence[SampledQuery], report: LogReport) -> None:
-    """Write the sample, and the queries that are not in the record yet."""
+    """Write the sample, and the queries that are not in the record yet. Counts them in the report."""
     new.created_at = timezone.now()
     new.save()
-    stored = list(new.collection.queries.order_by("-pk"))
-    query_by_text = {folded(query.text): query for query in stored}  # the oldest of several with one text
-    keys = {query.key for query in stored}
+    stored_queries = list(new.collection.queries.order_by("-pk"))
+    query_by_text = {folded(query.text): query for query in stored_queries}  # the oldest of several with one text
+    keys = {query.key for query in stored_queries}
     new_queries = []
     for row in rows:
         row.sample = new
@@ -311,9 +312,9 @@ def _tell_of_sample(new: Sample, report: LogReport) -> None:
         f"{certain} for certain, with {new.head_searches / new.searches:.0%} of the searches.",
         f"{new_queries} new in the collection.",
     ]
-    if held := report.counts["held"]:
-        looking = counted(held, "query that looks personal is", "queries that look personal are")
-        report.warnings.append(f"{looking} held back. Take each in or leave it out on the page of the sample.")
+    if report.counts["held"]:
+        held = counted(report.counts["held"], "query that looks personal is", "queries that look personal are")
+        report.warnings.append(f"{held} held back. Take each in or leave it out on the page of the sample.")
 
 
 # What an admin decides about one query
@@ -326,12 +327,13 @@ def take_in(row: SampledQuery) -> None:
     with transaction.atomic():
         sample = row.sample
         Collection.objects.select_for_update().get(pk=sample.collection_id)
-        stored = list(sample.collection.queries.order_by("pk"))
-        query = next((query for query in stored if folded(query.text) == folded(row.text)), None)
-        if query is None:
-            query = _new_query(sample, row.text, {query.key for query in stored})
-            query.save()
-        row.query = query
+        stored_queries = list(sample.collection.queries.order_by("pk"))
+        with_this_text = [query for query in stored_queries if folded(query.text) == folded(row.text)]
+        if with_this_text:
+            row.query = with_this_text[0]
+        else:
+            row.query = _new_query(sample, row.text, {query.key for query in stored_queries})
+            row.query.save()
         row.left_out = ""
         row.save(update_fields=["query", "left_out"])
         _note(Act.QUERY_TAKEN_IN, row)
@@ -354,8 +356,8 @@ def leave_out(row: SampledQuery, reason: str) -> bool:
         if query and leaves:
             query.delete()
         if reason == LeftOut.PERSONAL:
-            same = SampledQuery.objects.filter(place=row.place, sample__collection=sample.collection_id)
-            same.filter(sample__digest=sample.digest).update(text="")
+            samples_of_log = sample.collection.samples.filter(digest=sample.digest)
+            SampledQuery.objects.filter(place=row.place, sample__in=samples_of_log).update(text="")
         _note(Act.QUERY_LEFT_OUT, row, reason=reason)
     return leaves
 

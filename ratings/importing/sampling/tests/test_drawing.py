@@ -28,6 +28,11 @@ def every(stratum: Stratum, values: np.ndarray) -> list:
     return np.repeat(values, stratum.queries).tolist()
 
 
+def falling(stratum: Stratum) -> np.ndarray:
+    """The order of the counts on the line where none is moved."""
+    return np.arange(len(stratum.counts))
+
+
 def test_a_query_that_would_be_drawn_twice_is_taken_for_certain_and_the_rest_shared_out_anew():
     """50 of 100 searches with 3 places: 1.5 draws. The other two go to the other 50: 20 of them would get 0.8."""
     stratum = stratum_of(COUNTS)
@@ -46,7 +51,7 @@ def test_a_query_that_would_be_drawn_twice_is_taken_for_certain_and_the_rest_sha
 def test_points_at_a_distance_of_1_hit_queries_that_are_as_long_as_their_chances(start, places):
     """Ends of the queries on the line: 1, 1.8, 2.2, 2.6, 2.8, 3."""
     stratum = stratum_of(COUNTS)
-    found = drawn(stratum, chances(stratum, 3), start).tolist()
+    found = drawn(stratum, chances(stratum, 3), start, falling(stratum)).tolist()
     by_hand = [
         next(i for i, end in enumerate([1, 1.8, 2.2, 2.6, 2.8, 3.0001]) if start + j < end) for j in range(3)
     ]
@@ -67,7 +72,7 @@ def test_chances_add_up_to_the_size_and_as_many_queries_are_drawn(counts, size, 
     assert (chance > 0).all() and (chance <= 1).all()
     assert (chance * stratum.queries).sum() == pytest.approx(expected)
     assert (np.diff(chance) <= 0).all()  # the more frequent, the likelier
-    places = drawn(stratum, chance, start)
+    places = drawn(stratum, chance, start, falling(stratum))
     assert len(set(places.tolist())) == len(places) == expected
     assert places.min() >= 0 and places.max() < stratum.size
     certain = np.flatnonzero(np.repeat(chance, stratum.queries) == 1)
@@ -80,8 +85,8 @@ def test_what_was_drawn_stays_and_about_as_many_more_are_drawn(counts, size, mor
     stratum = stratum_of(counts)
     former, chance = (chances(stratum, n, even=even) for n in (size, size + more))
     assert (chance >= former - 1e-12).all()
-    before = drawn(stratum, former, start)
-    added = drawn_more(stratum, before, former, chance, again)
+    before = drawn(stratum, former, start, falling(stratum))
+    added = drawn_more(stratum, before, former, chance, again, falling(stratum))
     both = {*before.tolist(), *added.tolist()}
     assert len(both) == len(before) + len(added)
     assert abs(len(both) - min(size + more, stratum.size)) <= 2

@@ -3,8 +3,6 @@
 A page depends only on the state of its job, so a reload, or a browser without scripts, shows the same.
 """
 
-from itertools import chain
-
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
@@ -122,7 +120,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
         context["read"] = forms.get("read", read_form)
         fields = read_form.fields
     context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
-    if is_counted(job):
+    if job.state == State.CHECKED and not job.report.get("refused"):  # it waits for a design
         context["heading"] = "Counted"
         context["draw"] = forms.get("draw") or DrawForm(log=log)
         context["rows"] = outlook_rows(log["outlooks"])
@@ -130,11 +128,6 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
         if last and log["again"] == last.number:
             context |= {"last": last, "more": forms.get("more") or MoreForm(sample=last)}
     return render(request, "ratings/log.html", context, status=400 if forms else 200)
-
-
-def is_counted(job: Job) -> bool:
-    """Whether the log was counted without a refusal, and waits for a design."""
-    return job.state == State.CHECKED and not job.report.get("refused")
 
 
 def outlook_rows(outlooks: dict[str, list[dict]]) -> list[dict]:
@@ -157,19 +150,23 @@ def log_of(job: Job) -> dict:
 
 
 def columns_of(job: Job) -> dict[str, str]:
-    """The columns of the log and what each holds; {} where it has none, or is no longer stored.
+    """Each column of the log -> what it holds, "" for nothing; {} where it has none, or is no longer stored.
 
-    Raises ConnectionError: without the columns, the form would lose what was chosen.
+    Of several files, those of the first with a column of queries count. Raises ConnectionError: without the
+    columns, the form would lose what was chosen.
     """
     if not job.files or "stored" not in job.files[0]:
         return {}
     try:
         with sources_of(job) as sources:
-            by_file = (searches.columns_of(source, job.options.get("format", "")) for source in sources)
-            first = next(by_file)
-            # Those of the file that is read: others may hold no queries. Columns without names have numbers.
-            named = (columns for columns in chain([first], by_file) if "1" not in columns)
-            return next((columns for columns in named if "text" in columns.values()), first)
+            without_queries = []
+            for source in sources:
+                columns = searches.columns_of(source, job.options.get("format", ""))
+                # Columns without names have numbers.
+                if "1" not in columns and "text" in columns.values():
+                    return columns
+                without_queries.append(columns)
+            return without_queries[0]
     except ConnectionError:
         raise
     except (OSError, ValueError):
