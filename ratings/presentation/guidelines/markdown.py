@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.text import slugify
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
@@ -22,27 +21,16 @@ def _demoted(state: StateCore) -> None:
 
 
 def _identified(state: StateCore) -> None:
-    """Give each heading an id: that of the grade whose value it begins with, or one made of its words."""
+    """Give the first heading that begins with the value of a grade the id of this grade."""
     # Value of a grade -> id of its heading, of the grades that have none yet.
-    sections = {grade.value: section_of(grade) for grade in state.env.get("scale", ())}
-    used_ids: set[str] = set()
-    last_number: dict[str, int] = {}  # of each name; a search from 1 would try all numbers for each heading
+    ids = {grade.value: section_of(grade) for grade in state.env.get("scale", ())}
     for place, token in enumerate(state.tokens):
-        if token.type != "heading_open":
-            continue
-        inline = state.tokens[place + 1]
-        text = "".join(child.content for child in inline.children or ()).strip()  # without markup
-        value = _grade_value.match(text)
-        section = sections.pop(_number(value[1]), "") if value else ""  # only the first heading of a grade has it
-        name = section or f"guide-{slugify(text) or 'section'}"
-        number = last_number.get(name, 0) + 1
-        unique_id = name if number == 1 else f"{name}-{number}"
-        while unique_id in used_ids:
-            number += 1
-            unique_id = f"{name}-{number}"
-        last_number[name] = number
-        used_ids.add(unique_id)
-        token.attrSet("id", unique_id)
+        if token.type == "heading_open":
+            heading = state.tokens[place + 1]
+            text = "".join(child.content for child in heading.children or ()).strip()  # without markup
+            value = _grade_value.match(text)
+            if value and _number(value[1]) in ids:
+                token.attrSet("id", ids.pop(_number(value[1])))
 
 
 # No images: no page makes a browser send requests to other hosts.
