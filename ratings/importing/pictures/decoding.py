@@ -59,7 +59,9 @@ def _decode(content: bytes) -> DecodedPicture:
     picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
     # The colours of a palette can only be mixed after conversion, so it comes before the resizing.
     if picture.mode.startswith("I"):
-        picture = _of_8_bits(picture)
+        # A grey picture of 16 bits, of which Pillow's own conversion would make everything above 255 white.
+        picture = picture.convert("I").point([shade >> 8 for shade in range(1 << 16)], "L")
+        picture.info.pop("transparency", None)  # a shade of 16 bits
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
     elif picture.mode not in ("RGB", "L"):
@@ -71,17 +73,6 @@ def _decode(content: bytes) -> DecodedPicture:
     small = large.copy()
     small.thumbnail((SMALL, SMALL))
     return DecodedPicture(_webp(small), _webp(large), *small.size)
-
-
-def _of_8_bits(picture: Image.Image) -> Image.Image:
-    """A grey picture of 16 bits as one of 8. Pillow's conversion would make everything above 255 white."""
-    clear = picture.info.get("transparency")
-    whole = picture.convert("I")  # which takes a table
-    grey = whole.point([shade >> 8 for shade in range(1 << 16)], "L")
-    if clear is None:
-        return grey
-    opaque = whole.point([255 * (shade != clear) for shade in range(1 << 16)], "L")
-    return Image.merge("LA", (grey, opaque))
 
 
 def _webp(picture: Image.Image) -> bytes:
