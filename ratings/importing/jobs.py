@@ -25,7 +25,6 @@ from . import chores, intake, signs, uploads
 from .intake import opening
 from .intake.publishing import Superseded
 from .intake.report import Report
-from .pictures import store
 from .pictures.fetching import Fetching, Unfinished
 from .pull import turns
 from .signs import Progress
@@ -299,7 +298,7 @@ def _put_off(job: Job, message: str, wait: timedelta = SHORTEST_WAIT) -> None:
 
 
 def reap() -> None:
-    """Requeue the jobs of dead workers, enqueue lost tasks again, and delete old files."""
+    """Requeue the jobs of dead workers, enqueue lost tasks again, and delete old ones."""
     silent = Job.objects.filter(beat_at__lt=timezone.now() - LEASE)
     for job in silent.filter(state=State.RUNNING):
         if not signs.step_of(job):
@@ -307,7 +306,6 @@ def reap() -> None:
     for job in silent.filter(state=State.QUEUED):
         if not DBTaskResult.objects.filter(status="READY", args_kwargs__args=[job.pk]).exists():
             _queue_unchanged(job)
-    store.sweep_if_due()
     DBTaskResult.objects.filter(enqueued_at__lt=timezone.now() - TASKS_KEPT_FOR).exclude(status="READY").delete()
 
 

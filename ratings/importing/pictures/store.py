@@ -1,7 +1,5 @@
 """The files of pictures in Django's storage "pictures", each under the SHA-256 of its content."""
 
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -13,8 +11,6 @@ from ...models import Picture
 
 MEDIA_TYPE = "image/webp"
 UNUSED_KEPT_FOR = timedelta(days=1)  # a file may be written before its row
-SWEPT_EVERY = 3_600.0  # seconds
-_swept_at = time.monotonic()
 
 
 def keep(content: bytes) -> str:
@@ -60,31 +56,21 @@ def sweep() -> int:
     """Delete the files that no picture refers to, and return their number."""
     storage = storages["pictures"]
     deleted = 0
-    before = datetime.now(UTC) - UNUSED_KEPT_FOR
+    kept_since = datetime.now(UTC) - UNUSED_KEPT_FOR
     for folder in _folders():
-        digests = [name.removesuffix(".webp") for name in storage.listdir(folder)[1]]
-        used = set().union(*(_used(size, digests) for size in Picture.Size.values))
-        for digest in set(digests) - used:
+        unused = {name.removesuffix(".webp") for name in storage.listdir(folder)[1]}
+        for size in Picture.Size.values:
+            unused -= set(Picture.objects.filter(**{f"{size}__in": unused}).values_list(size, flat=True))
+        for digest in unused:
             name = f"{folder}/{digest}.webp"
-            if storage.get_modified_time(name) < before:
+            if storage.get_modified_time(name) < kept_since:
                 storage.delete(name)
                 deleted += 1
     return deleted
 
 
-def sweep_if_due() -> None:
-    global _swept_at
-    if time.monotonic() - _swept_at > SWEPT_EVERY:
-        _swept_at = time.monotonic()
-        sweep()
-
-
-def _folders() -> Iterator[str]:
+def _folders() -> list[str]:
     try:
-        yield from sorted(storages["pictures"].listdir("")[0])
+        return sorted(storages["pictures"].listdir("")[0])
     except FileNotFoundError:
-        return
-
-
-def _used(size: str, digests: list[str]) -> set[str]:
-    return set(Picture.objects.filter(**{f"{size}__in": digests}).values_list(size, flat=True))
+        return []

@@ -14,12 +14,14 @@ from django_tasks_db.models import DBTaskResult
 from ratings.collection import deleting
 from ratings.importing import chores, jobs, retention, signs, uploads
 from ratings.importing.chores import Chore
+from ratings.importing.pictures import store
 from ratings.management.refusals import refuse_unwritable
 
 # Seconds between two runs of each chore.
 LOOK_SECONDS = 1.0
 REAP_SECONDS = BEAT_SECONDS = REMOVE_SECONDS = 5.0
 FORGET_SECONDS = 600.0
+SWEEP_SECONDS = 3_600.0
 SECONDS_BETWEEN_TELLS = 60.0  # between two lines of the log about a database that is away
 
 _told_at = -math.inf
@@ -47,6 +49,7 @@ class Command(BaseCommand):
         own_chores = [Chore(signs.show_worker, BEAT_SECONDS), Chore(jobs.reap, REAP_SECONDS)]
         own_chores += [Chore(deleting.remove_due, REMOVE_SECONDS)]
         own_chores += [Chore(uploads.forget_old, FORGET_SECONDS), Chore(retention.forget_old, FORGET_SECONDS)]
+        own_chores += [Chore(store.sweep, SWEEP_SECONDS)]
         for chore in (*own_chores, *chores.of_apps):
             Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK_SECONDS)
