@@ -1,6 +1,7 @@
 """The forms of who gets notices."""
 
 from django import forms
+from django.core.validators import RegexValidator
 
 from ..models import Collection, Notice, Receiver, Role
 
@@ -30,6 +31,14 @@ class KindsForm(forms.Form):
 class WebhookForm(forms.ModelForm):
     """A web address that gets notices."""
 
+    address = forms.CharField(
+        label="Web address",
+        max_length=2_000,
+        help_text="Of Slack, a workflow of Teams, or a program of yours. It gets a POST with JSON.",
+        validators=[
+            RegexValidator(r"\Ahttps?://", "Write the whole address, such as https://hooks.example.org/search.")
+        ],
+    )
     kinds = forms.MultipleChoiceField(
         label="Send", choices=KINDS, initial=USUAL_KINDS, widget=forms.CheckboxSelectMultiple
     )
@@ -37,14 +46,6 @@ class WebhookForm(forms.ModelForm):
     class Meta:
         model = Receiver
         fields = ["address", "kinds"]
-        labels = {"address": "Web address"}
-        help_texts = {"address": "Of Slack, a workflow of Teams, or a program of yours. It gets a POST with JSON."}
-
-    def clean_address(self) -> str:
-        address = self.cleaned_data["address"]
-        if not address.startswith(("https://", "http://")):
-            raise forms.ValidationError("Write the whole address, such as https://hooks.example.org/search.")
-        return address
 
 
 class RemindersForm(forms.ModelForm):

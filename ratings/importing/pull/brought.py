@@ -1,9 +1,9 @@
 """Documents that engines bring: new ones are written, and texts of stored ones where those of the engine count."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Self
 
 from django.db.models import Max, QuerySet
@@ -18,18 +18,11 @@ ANSWERS_AT_ONCE = 200  # answers that are read or written at a time
 ENGINE_KINDS = (Job.Kind.ENGINE, Job.Kind.NIGHT)
 
 
-class Kept(StrEnum):
-    """Why the stored content of a document stays though an engine brings another one, as reports count it."""
-
-    FILE = "texts_of_files"
-    VARIES = "texts_that_vary"
-    FIELDS = "fields"
-
-
-TOLD_OF_KEPT = {
-    Kept.FILE: "another text in the engine: the one that came from a file was kept",
-    Kept.VARIES: "a text in the engine that varies with the query, as highlights do: the stored one was kept",
-    Kept.FIELDS: "another address or other fields in the engine: these alone change nothing",
+# Why the stored content of a document stays though an engine brings another one: its count in reports -> in words.
+REASONS_TO_KEEP = {
+    "texts_of_files": "another text in the engine: the one that came from a file was kept",
+    "texts_that_vary": "a text in the engine that varies with the query, as highlights do: the stored one stays",
+    "fields": "another address or other fields in the engine: these alone change nothing",
 }
 
 
@@ -39,7 +32,8 @@ class BroughtTexts:
 
     varying: set[str]  # keys of documents
     replaces_files: bool  # whether they count for documents whose text came from a file
-    kept: dict[Kept, set[str]] = field(default_factory=lambda: {reason: set() for reason in Kept})  # keys
+    # Name in REASONS_TO_KEEP -> the keys of documents that keep what they have.
+    kept: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
     def of(cls, job: Job, answers: QuerySet[EngineAnswer]) -> Self:
@@ -47,28 +41,27 @@ class BroughtTexts:
         engines = Engine.objects.filter(pk=job.options["engine"], replaces_texts=True)
         return cls(varying_texts(answers), engines.exists())
 
-    def reason_to_keep(self, document: Document, content: Mapping[str, Any], writer: Job | None) -> Kept | None:
-        """Why the document keeps what it has instead of this content; None where it does not.
+    def reason_to_keep(self, document: Document, content: Mapping[str, Any], writer: Job | None) -> str:
+        """The name in REASONS_TO_KEEP why the document keeps what it has, instead of this content; "" for none.
 
         `writer`: the job that wrote its text, if one did.
         """
-        stored = (document.title, document.body)
-        if stored == (content["title"], content["body"]):
-            return Kept.FIELDS
-        if not any(stored):
-            return None
+        stored_texts = (document.title, document.body)
+        if stored_texts == (content["title"], content["body"]):
+            return "fields"
+        if not any(stored_texts):
+            return ""
         if document.key in self.varying:
-            return Kept.VARIES
+            return "texts_that_vary"
         is_of_engine = writer is not None and writer.kind in ENGINE_KINDS
-        return None if is_of_engine or self.replaces_files else Kept.FILE
+        return "" if is_of_engine or self.replaces_files else "texts_of_files"
 
     def tell(self, report: Report) -> None:
         """Count what was kept, and say it."""
-        for reason, keys in self.kept.items():
-            if keys:
-                report.counts[reason] = len(keys)
-                documents = counted(len(keys), "document has", "documents have")
-                report.facts.append(f"{documents} {TOLD_OF_KEPT[reason]}.")
+        for reason, words in REASONS_TO_KEEP.items():
+            if number := len(self.kept[reason]):
+                report.counts[reason] = number
+                report.facts.append(f"{counted(number, 'document has', 'documents have')} {words}.")
 
 
 def varying_texts(answers: QuerySet[EngineAnswer]) -> set[str]:
@@ -91,7 +84,8 @@ def write_documents(job: Job, hits: dict[str, Hit], report: Report, texts: Broug
     """
     stored = {document.key: document for document in job.destination.documents.filter(key__in=hits)}
     writers = _jobs_of_texts(stored.values())
-    new, changed = [], []
+    new: list[Document] = []
+    changed: list[tuple[Document, dict[str, Any]]] = []  # with their new content
     for key, hit in hits.items():
         document = stored.get(key)
         if document is None:
@@ -139,10 +133,10 @@ def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping
     former_texts = []
     for document in documents:
         writer = writers.get(document.pk)
-        if writer and job.kind == writer.kind == Job.Kind.NIGHT:
-            rated_at = last_rated_at.get(document.pk)
-            if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
-                continue
+        rated_at = last_rated_at.get(document.pk)
+        is_of_night = writer is not None and job.kind == writer.kind == Job.Kind.NIGHT
+        if is_of_night and (rated_at is None or (writer.ended_at and rated_at <= writer.ended_at)):
+            continue  # nobody rated this text
         former_texts.append(FormerText(job=job, document=document, **_content(document)))
     FormerText.objects.bulk_create(former_texts)
 

@@ -15,8 +15,10 @@ from .places import checked_place, listed_place
 
 PREFIX = "IDEALIST_ENGINE_"  # of the variables that have keys: no other one can be named
 OF_COMMAND = "IDEALIST_PULL_AUTHORIZATION"
-VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]+|{OF_COMMAND}")
-HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\x20-\x7e]*)")
+VARIABLE_OF_ENGINE = rf"{PREFIX}[A-Z0-9_]+"
+VARIABLE = re.compile(rf"{VARIABLE_OF_ENGINE}|{OF_COMMAND}")
+HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+HEADER = re.compile(rf"({HEADER_NAME}): ?([\x20-\x7e]*)")
 # Set by the client itself. Another one would make a request that is cut differently by a proxy.
 OWN_HEADERS = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "content-type"}
 # What is sought in an answer, with its name on pages. A path leads to each: the field f"{role}_at" of an engine.

@@ -4,14 +4,15 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.core.validators import RegexValidator
 
 from ...formats import strict_json
 from ...models import Engine
-from ..forms import checked
+from ..forms import checked, valid
 from . import turns
 from .answers import Found, first_result, guessed, lists_in, pictures_in, values_in
 from .dialects import PLACEHOLDERS_OF_QUERY
-from .engines import HEADER, PREFIX, ROLES, VARIABLE, dialect_of, headers_in
+from .engines import HEADER_NAME, PREFIX, ROLES, VARIABLE_OF_ENGINE, dialect_of, headers_in
 
 LONGEST_PAUSE = 60.0  # seconds
 
@@ -40,38 +41,19 @@ class EngineForm(forms.ModelForm):
 
     def __init__(self, *args, by: User, **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        whole = "Write the whole address, such as https://search.example.org/find?q={query}."
+        in_capitals = f"Write the name of a variable that begins with {PREFIX}, in capitals."
+        validators = {
+            "address": RegexValidator(r"\Ahttps?://", whole),
+            "body": lambda body: checked(strict_json.loaded, body, what="request"),
+            "headers": valid(headers_in),
+            "secret": RegexValidator(rf"\A{VARIABLE_OF_ENGINE}\Z", in_capitals),
+            "secret_header": RegexValidator(rf"\A{HEADER_NAME}\Z", "This is not the name of a header."),
+        }
+        for name, validator in validators.items():
+            self.fields[name].validators.append(validator)
         if not by.is_superuser:
             del self.fields["secret"], self.fields["secret_header"]
-
-    def clean_address(self) -> str:
-        address = self.cleaned_data["address"]
-        if not address.startswith(("http://", "https://")):
-            raise forms.ValidationError(
-                "Write the whole address, such as https://search.example.org/find?q={query}."
-            )
-        return address
-
-    def clean_body(self) -> str:
-        body = self.cleaned_data["body"]
-        if body:
-            checked(strict_json.loaded, body, what="request")
-        return body
-
-    def clean_headers(self) -> str:
-        checked(headers_in, self.cleaned_data["headers"])
-        return self.cleaned_data["headers"]
-
-    def clean_secret(self) -> str:
-        secret = self.cleaned_data["secret"]
-        if secret and not (VARIABLE.fullmatch(secret) and secret.startswith(PREFIX)):
-            raise forms.ValidationError(f"Write the name of a variable that begins with {PREFIX}, in capitals.")
-        return secret
-
-    def clean_secret_header(self) -> str:
-        header = self.cleaned_data["secret_header"]
-        if not HEADER.fullmatch(f"{header}: value"):
-            raise forms.ValidationError("This is not the name of a header.")
-        return header
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
