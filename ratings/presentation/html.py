@@ -1,6 +1,6 @@
 """Documents as HTML, the same on the desk, in the list and on the pages of analysts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -37,10 +37,17 @@ def render_document(
     title = "".join(piece.text for piece in pieces_of([heading], source)) if heading else None
     pieces = pieces_of([part for part in presented.document if part is not heading], source)
     texts = [piece.text or piece.html for piece in pieces]
-    long = sum(map(len, texts)) > FOLD_CHARACTERS or sum(text.count("\n") + 1 for text in texts) > FOLD_LINES
-    bare = all(piece.kind == "link" for piece in pieces)
+    characters = sum(map(len, texts))
+    lines = sum(text.count("\n") + 1 for text in texts)
     frames = _frames(pieces, title or "", pictures)
-    return RenderedDocument(title, _html(pieces, frames), bare, long, pieces, frames)
+    return RenderedDocument(
+        title,
+        html=_html(pieces, frames),
+        bare=all(piece.kind == "link" for piece in pieces),
+        long=characters > FOLD_CHARACTERS or lines > FOLD_LINES,
+        pieces=pieces,
+        pictures=frames,
+    )
 
 
 def render_current(collection: Collection, document: Document) -> RenderedDocument:
@@ -49,9 +56,8 @@ def render_current(collection: Collection, document: Document) -> RenderedDocume
     return render_document(presented, source, pictures_of(collection.pk, presented.document, [source]))
 
 
-def html_of(pieces: Iterable[Piece], pictures: Pictures = NO_PICTURES) -> SafeString:
+def html_of(pieces: list[Piece], pictures: Pictures = NO_PICTURES) -> SafeString:
     """The pieces of a query as HTML."""
-    pieces = list(pieces)
     return _html(pieces, _frames(pieces, "", pictures))
 
 
@@ -60,10 +66,10 @@ def _frames(pieces: list[Piece], title: str, pictures: Pictures) -> list[list[Fr
 
 
 def _html(pieces: list[Piece], frames: list[list[Framed]]) -> SafeString:
-    """The pieces as HTML. Consecutive values with labels become one list."""
-    blocks: list = []
-    rows = zip(pieces, frames, strict=True)
-    for are_facts, group in groupby(rows, key=lambda row: row[0].kind == "field"):
-        together = [{**piece._asdict(), "pictures": framed} for piece, framed in group]
+    """The pieces as HTML. Consecutive values with labels become one list. `frames`: the pictures of each piece."""
+    rows = [{**piece._asdict(), "pictures": framed} for piece, framed in zip(pieces, frames, strict=True)]
+    blocks: list[dict] = []
+    for are_facts, group in groupby(rows, key=lambda row: row["kind"] == "field"):
+        together = list(group)
         blocks += [{"kind": "facts", "pieces": together}] if are_facts else together
     return SafeString(render_to_string("ratings/_parts.html", {"pieces": blocks}).strip())

@@ -59,9 +59,8 @@ class Part:
             raise ValueError(f"{value!r:.80} is not an object with kind and path")
         if unknown := value.keys() - cls.__dataclass_fields__.keys():
             raise ValueError(f"a part has no member {sorted(unknown)[0]!r:.80}")
-        types = {"opens": bool}
         for name, member in value.items():
-            if not isinstance(member, types.get(name, str)):
+            if not isinstance(member, bool if name == "opens" else str):
                 raise ValueError(f"the member {name} of a part is {member!r:.80}")
         part = cls(**{"kind": "", "path": ""} | value)
         if part.kind not in KINDS:
@@ -270,8 +269,9 @@ def _with_host(_: str, name: str, value: str) -> str | None:
 # The kinds
 
 
-def _cut(text: str) -> tuple[str, int]:
-    return text[:LONGEST_TEXT], max(len(text) - LONGEST_TEXT, 0)
+def _cut(value: Any, most: int = LONGEST_TEXT) -> tuple[Any, int]:
+    """The first characters of a text, or items of a list, and how many more there are."""
+    return value[:most], max(len(value) - most, 0)
 
 
 def _text(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -302,10 +302,9 @@ def _price(part: Part, value: Any, source: Mapping) -> Piece | None:
 
 def _items(part: Part, value: Any, _: Mapping) -> Piece | None:
     members = value if isinstance(value, list) else [value]
-    texts = [text[:LONGEST_TEXT] for text in map(text_of, members) if text]
-    if not texts:
-        return None
-    return Piece(part.kind, part.label, items=tuple(texts[:MOST_ITEMS]), left_out=max(len(texts) - MOST_ITEMS, 0))
+    texts, left_out = _cut([text for text in map(text_of, members) if text], MOST_ITEMS)
+    shown = tuple(text[:LONGEST_TEXT] for text in texts)
+    return Piece(part.kind, part.label, items=shown, left_out=left_out) if shown else None
 
 
 def _rich(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -325,18 +324,16 @@ def sources_of(value: Any) -> list[str]:
     sources = []
     for member in value if isinstance(value, list) else [value]:
         if isinstance(member, Mapping):
-            member = next((member[name] for name in PICTURE_MEMBERS if isinstance(member.get(name), str)), None)
+            texts = [member[name] for name in PICTURE_MEMBERS if isinstance(member.get(name), str)]
+            member = texts[0] if texts else None
         if isinstance(member, str) and member.strip():
             sources.append(member.strip())
-    return list(dict.fromkeys(sources))
+    return list(dict.fromkeys(sources))  # each once
 
 
 def _pictures(part: Part, value: Any, _: Mapping) -> Piece | None:
-    sources = sources_of(value)
-    if not sources:
-        return None
-    left_out = max(len(sources) - MOST_PICTURES, 0)
-    return Piece("image", part.label, items=tuple(sources[:MOST_PICTURES]), left_out=left_out)
+    sources, left_out = _cut(sources_of(value), MOST_PICTURES)
+    return Piece("image", part.label, items=tuple(sources), left_out=left_out) if sources else None
 
 
 def _table(part: Part, value: Any, _: Mapping) -> Piece | None:
@@ -345,11 +342,11 @@ def _table(part: Part, value: Any, _: Mapping) -> Piece | None:
         rows = [cells for cells in map(_cells, value) if any(cells)]
     else:
         members = allowed(value) if isinstance(value, Mapping) else [(part.name, value)]
-        rows = [[str(name), text] for name, member in members if (text := text_of(member))]
-    if not rows:
-        return None
-    shown = tuple(tuple(cell[:LONGEST_TEXT] for cell in row[:MOST_ITEMS]) for row in rows[:MOST_ITEMS])
-    return Piece("table", part.label, items=shown, left_out=max(len(rows) - MOST_ITEMS, 0))
+        named_texts = [[str(name), text_of(member)] for name, member in members]
+        rows = [row for row in named_texts if row[1]]
+    rows, left_out = _cut(rows, MOST_ITEMS)
+    shown = tuple(tuple(cell[:LONGEST_TEXT] for cell in row[:MOST_ITEMS]) for row in rows)
+    return Piece("table", part.label, items=shown, left_out=left_out) if shown else None
 
 
 def _cells(value: Any) -> list[str]:

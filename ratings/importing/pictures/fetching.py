@@ -84,13 +84,12 @@ class Fetching:
             return
         for batch_number, batch in enumerate(_every_document(self.collection), 1):
             named = _named_pictures(parts, batch)
-            # A file named by the id of the document is its picture only if the document has no other one.
-            pictures = Counter(key for _, key in named.values())
-            fitting = {
-                digest: (source, key)
-                for digest, (source, key) in named.items()
-                if zipped.fits(source, key if pictures[key] == 1 else "")
-            }
+            pictures_of_key = Counter(key for _, key in named.values())
+            fitting = {}
+            for digest, (source, key) in named.items():
+                # A file named by the id of the document is its picture only if the document has no other one.
+                if zipped.fits(source, key if pictures_of_key[key] == 1 else ""):
+                    fitting[digest] = (source, key)
             self._add_missing(fitting, decoder)
             self.progress("listing pictures", None, batch_number * ROWS_AT_ONCE)
 
@@ -105,7 +104,7 @@ class Fetching:
                 continue
             self._end_turn_if_late()
             row = self._row(digest, source[:DATA_ADDRESS_KEPT], key)
-            self._decode(decoder, row, partial(sources.from_inside, source))
+            self._decode(decoder, row, content=partial(sources.from_inside, source))
             Picture.objects.bulk_create([row], ignore_conflicts=True)
             self.progress("decoding pictures", None, 0)
         Picture.objects.bulk_create(wanted, ignore_conflicts=True)
@@ -122,28 +121,31 @@ class Fetching:
         with Decoder() as decoder, sources.zipped(files) as zipped:
             if not after:
                 self._list_zipped(zipped, decoder)
-            takers = zipped.takers(self._all.values_list("source", "named_by").iterator(chunk_size=ROWS_AT_ONCE))
+            uses = zipped.uses_of(self._all.values_list("source", "named_by").iterator(chunk_size=ROWS_AT_ONCE))
             while batch := list(missing.filter(pk__gt=self.unpacked)[:ROWS_AT_ONCE]):
                 for row in batch:
                     self._end_turn_if_late()
-                    if self._decode(decoder, row, partial(zipped.content, row.source, row.named_by, takers)):
+                    if self._decode(decoder, row, partial(zipped.content, row.source, row.named_by, uses)):
                         self._save(row)
                     self.unpacked = row.pk
                     done += 1
                     self.progress("unpacking pictures", None, done)
-            return self._match_summary(zipped, takers)
+            return self._match_summary(zipped, uses)
 
-    def _match_summary(self, zipped: sources.Zipped, takers: Counter[str]) -> str:
-        """How many files of the ZIPs matched, and which names were looked for if some did not."""
-        files = len(zipped.entries)
-        fits = f"{len(takers):,} of {files:,} matched."
-        row = self._all.exclude(state=State.READY).order_by("pk").first()
-        if len(takers) == files or row is None:
-            return fits
-        unused = next(path for path in zipped.entries if path not in takers)
+    def _match_summary(self, zipped: sources.Zipped, uses: Counter[str]) -> str:
+        """How many files of the ZIPs matched, and which names were looked for if some did not.
+
+        `uses`: path of a file -> how many pictures it fits, which is at least one.
+        """
+        unmatched = [path for path in zipped.entries if path not in uses]
+        matched = f"{len(uses):,} of {len(zipped.entries):,} matched."
+        missing = self._all.exclude(state=State.READY).order_by("pk").first()
+        if not unmatched or missing is None:
+            return matched
         return (
-            f"{fits} Idealist looked for the names that documents give, such as {quoted(row.source)}, their last"
-            f" parts, and ids of documents, such as {quoted(row.named_by)}. None of them fits {quoted(unused)}."
+            f"{matched} Idealist looked for the names that documents give, such as {quoted(missing.source)}, their"
+            f" last parts, and ids of documents, such as {quoted(missing.named_by)}. None of them fits"
+            f" {quoted(unmatched[0])}."
         )
 
     def fetch(self) -> None:

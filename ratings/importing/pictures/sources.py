@@ -59,11 +59,7 @@ def _at(url: str, allowed: Sequence[str]) -> bytes:
 
 def from_inside(source: str) -> bytes:
     """The bytes of a data: address. Raises ValueError."""
-    head, comma, content = source.partition(",")
-    if not comma:
-        raise Unusable("the data: address has no comma")
-    if len(content) > 3 * MOST_BYTES:
-        raise Unusable(f"it has more than {MOST_BYTES / 1e6:g} MB")
+    head, _, content = source.partition(",")
     if not head.lower().endswith(";base64"):
         return unquote_to_bytes(content)
     try:
@@ -104,31 +100,31 @@ class Zipped:
         """The path of the file near the source; [] if there is none or are several."""
         if is_inside(source):
             return []
-        last = PurePosixPath(urlsplit(source).path if is_address(source) else source).name
-        for paths in (self.alike.get(_plain(last), []), self.stems.get(_plain(key), []) if key else []):
+        last_name = PurePosixPath(urlsplit(source).path if is_address(source) else source).name
+        with_last_name = self.alike.get(_plain(last_name), [])
+        with_key = self.stems.get(_plain(key), []) if key else []
+        for paths in (with_last_name, with_key):
             if len(paths) == 1:
                 return paths
         return []
 
     def paths(self, source: str) -> list[str]:
         """The paths of the files that the source names: one if it is clear."""
-        if is_inside(source):
-            return []
         path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
         if path in self.entries:
             return [path]
         return self.alike.get(_plain(path), [])
 
-    def takers(self, named: Iterable[tuple[str, str]]) -> Counter[str]:
+    def uses_of(self, named: Iterable[tuple[str, str]]) -> Counter[str]:
         """Path of a file -> how many of the sources it fits. named: each source, and the key of its document."""
         return Counter(path for source, key in named for path in self.fits(source, key))
 
-    def content(self, source: str, key: str, takers: Counter[str]) -> bytes | None:
-        """The bytes of the file; None if there is none. Raises Unusable.
+    def content(self, source: str, key: str, uses: Counter[str]) -> bytes | None:
+        """The bytes of the file; None if there is none. `uses`: those of `uses_of`. Raises Unusable.
 
         A file near the source is only taken if it fits nothing else: it could show the wrong picture.
         """
-        paths = self.paths(source) or [path for path in self.near(source, key) if takers[path] == 1]
+        paths = self.paths(source) or [path for path in self.near(source, key) if uses[path] == 1]
         if len(paths) > 1:
             quoted_paths = " and ".join(f"{path!r:.80}" for path in paths[:2])
             problem = f"Several files of this name were sent, such as {quoted_paths}"
