@@ -50,16 +50,16 @@ def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict]
     `rankings` are those of one system, `sources` the members of documents by their pk, `names` those of all
     systems.
     """
-    checks = {
+    is_fact = {
         "rank": lambda value, rank, score: _number(value) in (rank, rank - 1),  # counted from 1, or from 0
         "score": lambda value, rank, score: score is not None and _number(value) == score,
         "system": lambda value, rank, score: text_of(value) in names,
     }
     results_by_ranking = [list(_results(ranking, path, sources)) for ranking in rankings]
     compared = [results for results in results_by_ranking if len(results) >= FEWEST_DOCUMENTS]
-    for fact, is_fact in checks.items():
-        agreeing = [results for results in compared if all(is_fact(*result) for result in results)]
-        if len(agreeing) > len(compared) / 2:
+    for fact, holds in is_fact.items():
+        rankings_with_fact = [results for results in compared if all(holds(*result) for result in results)]
+        if len(rankings_with_fact) > len(compared) / 2:
             return fact
     return ""
 

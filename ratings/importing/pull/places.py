@@ -103,14 +103,16 @@ def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ValueError(f"The host {host} is not found ({getattr(error, 'strerror', None) or error})") from error
-    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries))
-    fit = [address for address in addresses if _is_allowed(ipaddress.ip_address(address.split("%")[0]), allowed)]
-    if not fit:
-        raise ValueError(
-            f"The host {host} is at {', '.join(addresses)}, which is no public address. If that is meant, add the"
-            f" address or its network, such as {addresses[0]}/{32 if '.' in addresses[0] else 128}, to {SETTING}"
-        )
-    return fit[0]
+    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries))  # each once
+    for address in addresses:
+        without_zone = address.split("%")[0]  # as fe80::1 of fe80::1%eth0
+        if _is_allowed(ipaddress.ip_address(without_zone), allowed):
+            return address
+    size = 32 if "." in addresses[0] else 128  # bits of an address
+    raise ValueError(
+        f"The host {host} is at {', '.join(addresses)}, which is no public address. If that is meant, add the"
+        f" address or its network, such as {addresses[0]}/{size}, to {SETTING}"
+    )
 
 
 def _is_allowed(address: Address, allowed: Sequence[str]) -> bool:

@@ -60,11 +60,11 @@ def options(
     system = values.system_name(system, "name of the system")
     if not 1 <= depth <= MOST_HITS:
         raise ValueError(f"The depth must be from 1 to {MOST_HITS:,}, not {depth}")
-    present = System.objects.filter(collection=engine.collection, name=system).first()
-    if present and not present.gaps and present.rankings.exists():
+    stored = System.objects.filter(collection=engine.collection, name=system).first()
+    if stored and not stored.gaps and stored.rankings.exists():
         raise ValueError(f"{system} has rankings already, and a ranking is never overwritten. Give it a new name")
     if not to_ask(engine.collection, system).exists():
-        lacks = f"{system} has a ranking for every query" if present else "The collection has no queries"
+        lacks = f"{system} has a ranking for every query" if stored else "The collection has no queries"
         raise ValueError(f"{lacks}, so there is nothing to ask")
     under_way = engine.collection.jobs.filter(
         kind=Job.Kind.ENGINE, state__in=[Job.State.QUEUED, Job.State.RUNNING]
@@ -129,14 +129,7 @@ def ask(
     stored_bytes = job.answers.aggregate(size=Sum(Length("hits"), default=0))["size"]
     for done, query in enumerate(remaining, start=len(answered)):
         progress("asking again" if again else "asking the engine", done / total, done)
-        answer = EngineAnswer(job=job, query=query, again=again)
-        parameters = parameters_of(query, job.options["depth"])
-        try:
-            hits = connection.hits(parameters, limits(), keep_first=job.options["keep_first"])
-            answer.hits = json.dumps(hits).encode()
-        except Refused as error:
-            answer.problem = str(error)[:LONGEST_PROBLEM]
-        answer.save()
+        answer = _stored_answer(job, query, connection, again=again)
         stored_bytes += len(answer.hits)
         if answer.problem and not again and done + 1 >= min(FIRST_QUERIES, total):
             _refuse_if_hopeless(job, done + 1, answer.problem)
@@ -147,6 +140,19 @@ def ask(
         if time.monotonic() + job.options["pause"] > end:
             raise Unfinished(job.options["pause"])
         time.sleep(job.options["pause"])
+
+
+def _stored_answer(job: Job, query: Query, connection: Connection, *, again: bool) -> EngineAnswer:
+    """The answer to the query, with its hits, or with the problem if there is no usable one."""
+    answer = EngineAnswer(job=job, query=query, again=again)
+    parameters = parameters_of(query, job.options["depth"])
+    try:
+        hits = connection.hits(parameters, limits(), keep_first=job.options["keep_first"])
+        answer.hits = json.dumps(hits).encode()
+    except Refused as error:
+        answer.problem = str(error)[:LONGEST_PROBLEM]
+    answer.save()
+    return answer
 
 
 def _refuse_if_hopeless(job: Job, asked: int, problem: str) -> None:

@@ -236,15 +236,11 @@ def _read_spellings(log: Log) -> None:
     execute = log.stage.execute
     (log.joined,) = execute("SELECT COUNT(*) FROM query WHERE spellings > 1").fetchone()
     frequent = f"SELECT folded, text, n FROM query WHERE spellings > 1 ORDER BY n DESC, folded LIMIT {MOST_JOINED}"
-    examples = execute(frequent).fetchall()
-    spellings: dict[str, list[str]] = {folded_text: [] for folded_text, _, _ in examples}
     # In one statement, since the table has no index: each would read all of it.
-    rows = execute(
+    spellings = execute(
         f"SELECT folded, text FROM raw WHERE folded IN (SELECT folded FROM ({frequent}))"
         " GROUP BY folded, text ORDER BY SUM(n) DESC, text"
-    )
-    for folded_text, spelling in rows:
-        spellings[folded_text].append(spelling)
-    for folded_text, text, count in examples:
-        others = [spelling for spelling in spellings[folded_text] if spelling != text]
+    ).fetchall()
+    for folded_text, text, count in execute(frequent):
+        others = [other for its_folded, other in spellings if its_folded == folded_text and other != text]
         log.examples.append((text, count, others[:SPELLINGS_SHOWN]))

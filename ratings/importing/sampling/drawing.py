@@ -130,13 +130,13 @@ def drawn_more(
     """
     old_places = np.sort(old_places)
     count_of_place = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")  # as an index
-    undrawn = stratum.queries - np.bincount(count_of_place, minlength=len(stratum.queries))
+    undrawn = stratum.queries - np.bincount(count_of_place, minlength=len(stratum.queries))  # of each count
     # Where the old chance is 1 all were drawn, so that any chance will do there.
-    added = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
-    among_undrawn = _hit(undrawn, np.clip(added, 0, 1), start, order)
-    # The k-th undrawn query stands behind all drawn ones that have at most k undrawn ones before them.
+    added_chance = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
+    places_among_undrawn = _hit(undrawn, np.clip(added_chance, 0, 1), start, order)
+    # In the stratum, the k-th undrawn query stands behind all drawn ones with at most k undrawn ones before them.
     undrawn_before = old_places - np.arange(len(old_places))
-    return among_undrawn + np.searchsorted(undrawn_before, among_undrawn, side="right")
+    return places_among_undrawn + np.searchsorted(undrawn_before, places_among_undrawn, side="right")
 
 
 def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
@@ -155,10 +155,10 @@ def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarra
     # A start with few digits, so that adding whole numbers to it loses none and it never reaches 1.
     start = (np.floor(start * POSSIBLE_STARTS) + 0.5) / POSSIBLE_STARTS
     points = start + np.arange(int(np.ceil(total - start)))
-    # The count of each point, as an index, and the place of its query among those of the count.
-    hit = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
-    within = ((points - (ends - lengths)[hit]) / chance[hit]).astype(np.int64)
-    return np.sort(first_places[hit] + np.clip(within, 0, queries[hit] - 1))
+    # Of each point: the count that it hits, as an index, and the place of the query among those with this count.
+    index = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
+    place_in_count = ((points - (ends - lengths)[index]) / chance[index]).astype(np.int64)
+    return np.sort(first_places[index] + np.clip(place_in_count, 0, queries[index] - 1))
 
 
 def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:
@@ -199,22 +199,23 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     """
     parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
     searches = sum(stratum.searches for stratum, _ in parts)
-    certain = certain_searches = uncertain = degrees = squares = 0.0
+    certain = certain_searches = expected_others = degrees = squares = 0.0  # sums over the strata
     for stratum, chance in parts:
         is_certain = chance == 1
         certain += stratum.queries[is_certain].sum()
         certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
         expected = (chance * stratum.queries)[~is_certain].sum()
-        uncertain += expected
+        expected_others += expected
         degrees += max(expected - 1, 0)  # each stratum takes one
         squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
-    others = round(uncertain)
+    others = round(expected_others)
+    standard_error = USUAL_SPREAD * np.sqrt(squares) / searches
     return Outlook(
-        size=round(certain + uncertain),
+        size=round(certain + expected_others),
         certain=int(certain),
         certain_share=certain_searches / searches,
         searches_each=(searches - certain_searches) / others if others else 0.0,
-        margin=_margin(USUAL_SPREAD * np.sqrt(squares) / searches, round(degrees)) if others else 0.0,
+        margin=_margin(standard_error, round(degrees)) if others else 0.0,
     )
 
 

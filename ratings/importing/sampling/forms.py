@@ -11,7 +11,6 @@ from ...models import Job, Sample, SampledQuery
 from ..forms import DETECTED, Files, choice, line, valid
 from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
-LOG_LIMIT = f"{settings.LARGEST_LOG // 2**20:,} MB"
 ROLES = {
     "text": "query",
     "count": "number of searches",
@@ -32,7 +31,8 @@ class SendLogForm(forms.Form):
         label="Log",
         help_text=(
             "Queries with their counts as CSV, Parquet or JSON lines; a search on each line; the export of a"
-            f" search console; queries and events of OpenSearch. Packed or plain, at most {LOG_LIMIT}."
+            " search console; queries and events of OpenSearch. Packed or plain, at most"
+            f" {settings.LARGEST_LOG // 2**20:,} MB."
         ),
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
@@ -143,12 +143,11 @@ class DrawForm(forms.Form):
 
     @property
     def options(self) -> dict:
-        """The options of the job: those of `jobs.design_of`."""
-        names = ("size", "method", "days", "seed")
-        options = {name: self.cleaned_data[name] for name in names if self.cleaned_data[name] not in (None, "")}
-        if self.cleaned_data["method"] == Sample.Method.STRATA:
-            options["shares"] = self._shares()
-        return options
+        """The options of the job. `design`: what makes a `samples.Design`."""
+        design = {name: self.cleaned_data[name] for name in ("size", "method", "days", "seed")}
+        if design["method"] == Sample.Method.STRATA:
+            design["shares"] = self._shares()
+        return {"design": design}
 
 
 class MoreForm(forms.Form):
@@ -163,7 +162,7 @@ class MoreForm(forms.Form):
 
     @property
     def options(self) -> dict:
-        return {"size": self.cleaned_data["size"], "more": True}
+        return {"design": {"size": self.cleaned_data["size"]}, "more": True}
 
 
 class DecideForm(forms.Form):

@@ -1,8 +1,6 @@
 """Logs as jobs of a worker: counted at first, and read again for the draw, after which they are deleted."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
 
 from ...models import Job
 from .. import uploads
@@ -23,15 +21,9 @@ def work(job: Job, progress: Progress) -> LogReport:
         return sample_log(
             job.collection,
             sources,
-            None if job.checking else design_of(job.options),
+            None if job.checking else Design(**job.options["design"]),
             format=job.options.get("format", ""),
             more=job.options.get("more", False),
             progress=progress,
             job=job,
         )
-
-
-def design_of(options: Mapping[str, Any]) -> Design:
-    return Design(
-        **{name: options[name] for name in ("size", "method", "shares", "seed", "days") if name in options}
-    )

@@ -79,13 +79,13 @@ def edit_guidelines(request: HttpRequest, collection: Collection) -> HttpRespons
         return editor(request, collection, form)
     form = GuidelinesForm(request.POST)
     if not form.is_valid():
-        return editor(request, collection, form, status=400)
+        return editor(request, collection, form)
     if "preview" in request.POST:
         return editor(request, collection, form, preview=form.cleaned_data["text"])
     try:
         written = acts.publish(collection, **form.cleaned_data)
     except acts.Outdated as outdated:
-        return editor(request, collection, form, outdated=outdated.current, status=409)
+        return editor(request, collection, form, outdated=outdated.current)
     except acts.Unchanged:
         messages.info(request, "Nothing was changed, so there is no new version.")
     else:
@@ -100,7 +100,6 @@ def editor(
     *,
     preview: str = "",
     outdated: Guidelines | None = None,
-    status: int = 200,
 ) -> HttpResponse:
     """The page with the form. `preview`: a text to show as HTML; "": none.
 
@@ -116,6 +115,7 @@ def editor(
         sent = form.cleaned_data["text"]
         context["form"] = GuidelinesForm(initial={"text": sent, "base": outdated.version})
         context["changes"] = changes(outdated.text, sent)
+    status = 409 if outdated else 400 if form.errors else 200
     return render(request, "ratings/guidelines_edit.html", context, status=status)
 
 

@@ -82,10 +82,10 @@ def draw_more(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
     return started(request, collection, job, form.options)
 
 
-def started(request: HttpRequest, collection: Collection, job: Job, design: dict) -> HttpResponse:
-    """The answer after the draw of a job by this design was queued."""
+def started(request: HttpRequest, collection: Collection, job: Job, draw_options: dict) -> HttpResponse:
+    """The answer after the draw of a job with these options was queued. The log is read as before."""
     reading = {name: value for name, value in job.options.items() if name in READING}
-    tell_if_late(request, jobs.start(job, options=reading | design))
+    tell_if_late(request, jobs.start(job, options=reading | draw_options))
     return redirect("log_job", collection.slug, job.pk)
 
 
