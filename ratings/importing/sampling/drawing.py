@@ -187,7 +187,8 @@ class Outlook(NamedTuple):
     certain: int  # queries that are taken for certain
     certain_share: float  # of the searches that those are
     searches_each: float  # for how many searches each of the others stands, on average; 0 without others
-    margin: float  # the likely half width of the 95 % interval of a mean over the searches; nan with one other
+    # The likely half width of the 95 % interval of a mean over the searches; None with one other.
+    margin: float | None
 
 
 def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
@@ -219,8 +220,8 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     )
 
 
-def _margin(error: float, degrees: int) -> float:
-    """The half width of a mean's interval with this standard error, up to WIDEST_MARGIN; nan without degrees."""
+def _margin(error: float, degrees: int) -> float | None:
+    """The half width of a mean's interval with this standard error, up to WIDEST_MARGIN; None without degrees."""
     from scipy.special import stdtrit  # imported late: it takes a fifth of a second
 
-    return min(float(stdtrit(degrees, (1 + CONFIDENCE) / 2) * error), WIDEST_MARGIN) if degrees else float("nan")
+    return min(float(stdtrit(degrees, (1 + CONFIDENCE) / 2) * error), WIDEST_MARGIN) if degrees else None

@@ -18,9 +18,10 @@ ROLES = {
     "day": "day",
     "id": "id of the search",
 }
+METHOD_OF_STRATA = (Sample.Method.STRATA, "in strata, each with its share of the queries")
 METHODS = [
     (Sample.Method.PROPORTIONAL, "the most frequent for certain, the others with a chance by their searches"),
-    (Sample.Method.STRATA, "in strata, each with its share of the queries"),
+    METHOD_OF_STRATA,
     (Sample.Method.EVEN, "each query with the same chance: for the variety of queries, not for what people get"),
 ]
 MOST_SHARE = 1_000
@@ -97,7 +98,10 @@ class ReadLogForm(forms.Form):
 
 
 class DrawForm(forms.Form):
-    """The design of a draw from a checked log. `log` is what its report says of it."""
+    """The design of a draw from a checked log. `log` is what its report says of it.
+
+    Where a column divides the log into strata, the only method is that of strata.
+    """
 
     size = forms.IntegerField(label="Queries", min_value=1, max_value=MOST_QUERIES, initial=USUAL_SIZE)
     days = forms.CharField(
@@ -118,7 +122,7 @@ class DrawForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["days"].initial = log["days"]
         self.names = [stratum["name"] for stratum in log["strata"]]
-        methods = METHODS[1:2] if log["by_column"] else METHODS  # a column divides it into strata
+        methods = [METHOD_OF_STRATA] if log["by_column"] else METHODS
         self.fields["method"] = forms.ChoiceField(
             label="How they are drawn", choices=methods, widget=forms.RadioSelect, initial=methods[0][0]
         )

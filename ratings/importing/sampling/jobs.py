@@ -13,13 +13,11 @@ READING = opening.READING | {"format"}  # the options of reading a log
 
 def work(job: Job, progress: Progress) -> LogReport:
     """The report of counting the log or, once somebody has chosen a design, of drawing from it."""
-    if job.collection is None:
-        raise ValueError("The collection was deleted meanwhile")
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))
         return sample_log(
-            job.collection,
+            job.destination,
             sources,
             None if job.checking else Design(**job.options["design"]),
             format=job.options.get("format", ""),

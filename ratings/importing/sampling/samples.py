@@ -168,9 +168,8 @@ def _outlooks(log: Log) -> dict[str, list[dict]]:
 
 
 def _outlook_json(parts: Sequence[Part]) -> dict:
-    """The outlook of a draw for the report, in which JSON has null for nan."""
-    expected = outlook([(part.stratum, part.chance) for part in parts])
-    return expected._asdict() | {"margin": None if np.isnan(expected.margin) else expected.margin}
+    """The outlook of a draw for the report."""
+    return outlook([(part.stratum, part.chance) for part in parts])._asdict()
 
 
 def _strata(log: Log, method: str) -> list[Stratum]:

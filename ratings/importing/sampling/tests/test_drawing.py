@@ -196,7 +196,7 @@ def test_the_outlook_says_what_the_head_holds_and_how_wide_an_interval_will_be()
     assert found[:4] == (11, 1, 0.6, 4)
     assert found.margin == pytest.approx(0.4 * 2.262157 * 0.3 / np.sqrt(10), rel=1e-6)
     assert outlook([(stratum, chances(stratum, 41))]) == (41, 41, 1, 0, 0)
-    assert np.isnan(outlook([(stratum, chances(stratum, 2))]).margin)
+    assert outlook([(stratum, chances(stratum, 2))]).margin is None
     assert outlook([(stratum, chances(stratum, 3))]).margin == 0.5  # t of one degree is 12.7
 
 
