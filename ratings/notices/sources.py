@@ -110,8 +110,10 @@ def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())
     is_right = Q(grade=F("pair__anchor__grade"))
-    limits = {"most": LATEST_OF_RATER, "least": LEAST_SHARE_RIGHT}
-    for pk, share, tens in low_shares(answers, "rater", is_right, latest_first=["-changed_at", "-pk"], **limits):
+    order = ["-changed_at", "-pk"]
+    for pk, share, tens in low_shares(
+        answers, "rater", is_right, latest_first=order, most=LATEST_OF_RATER, least=LEAST_SHARE_RIGHT
+    ):
         text = f"{names[pk]} has {share.hits} of the last {share.n} known grades right."
         path = reverse("rater", args=[collection.slug, pk])
         yield Happened(Kind.GOLD, f"gold {pk} {tens}", text, path, timezone.now())
@@ -127,8 +129,9 @@ def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
     repeats = graded.filter(repeat__gt=1).annotate(first=Subquery(first_grades.values("value")[:1]))
     answers = repeats.filter(first__isnull=False)
     is_same = Q(value=F("first"))
-    limits = {"most": LATEST_OF_JUDGE, "least": LEAST_SHARE_SAME}
-    for pk, share, tens in low_shares(answers, "version", is_same, latest_first=["-pk"], **limits):
+    for pk, share, tens in low_shares(
+        answers, "version", is_same, latest_first=["-pk"], most=LATEST_OF_JUDGE, least=LEAST_SHARE_SAME
+    ):
         judge = versions[pk].judge
         text = f"{judge} gave the same grade again to {share.hits} of the last {share.n} pairs."
         path = reverse("judge", args=[collection.slug, judge.pk])

@@ -56,7 +56,8 @@ class EngineForm(forms.ModelForm):
             del self.fields["secret"], self.fields["secret_header"]
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if self.errors:
             return cleaned
         request = f"{cleaned['address']} {cleaned['body']}"
@@ -133,7 +134,8 @@ class FetchForm(forms.Form):
         super().__init__(*args, **kwargs)
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if not self.errors:
             self.options = checked(turns.options, self.engine, **cleaned)
         return cleaned

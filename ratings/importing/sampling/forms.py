@@ -65,7 +65,8 @@ class ReadLogForm(forms.Form):
             self.fields[f"column_{number}"].initial = role
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         columns: dict[str, str] = {}  # role -> the column that holds it
         for number, name in enumerate(self.names):
             role = cleaned.get(f"column_{number}", "")
@@ -132,7 +133,8 @@ class DrawForm(forms.Form):
             )
 
     def clean(self) -> dict:
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         is_in_strata = cleaned.get("method") == Sample.Method.STRATA
         if is_in_strata and not self.errors and not any(self._shares().values()):
             raise forms.ValidationError("Give at least one stratum a share.")
