@@ -101,7 +101,7 @@ def draw_next(
         before["triage"] = list(map(str, triage_machines))
     return queue.store_round(
         collection,
-        queue.NewRound(
+        Round(
             number=len(state.rounds) + 1,
             method=method,
             seed=seed,
@@ -202,22 +202,14 @@ def batches_of(size: int, queries: int) -> tuple[int, int]:
     return batches, max(BATCH_DOCUMENTS, ceil(size / batches))
 
 
-def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[queue.NewDrawn]:
+def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[Drawn]:
     """The pairs of the round as they are stored: greedy ones, then random ones by the keys of their units."""
     greedy = [
-        queue.NewDrawn(
-            pair_id=int(state.pair[row]),
-            kind=Drawn.Kind.GREEDY,
-            unit=None,
-            key=None,
-            rate=None,
-            within=None,
-            chances=chances[row].tolist(),
-        )
+        Drawn(pair_id=int(state.pair[row]), kind=Drawn.Kind.GREEDY, chances=chances[row].tolist())
         for row in drawn.greedy
     ]
     return greedy + [
-        queue.NewDrawn(
+        Drawn(
             pair_id=int(state.pair[row]),
             kind=Drawn.Kind.RANDOM,
             unit=int(unit) + 1,  # stored from 1

@@ -15,6 +15,7 @@ from ratings.desk import queue
 from ratings.models import (
     Collection,
     Document,
+    Drawn,
     Grade,
     Job,
     Judge,
@@ -124,10 +125,16 @@ def make_round(
     `beside`: pairs that come with it and are not drawn.
     """
     drawn = [
-        queue.NewDrawn(pair.pk, "greedy", None, None, None, None, [0.5, 0.25])
+        Drawn(pair=pair, kind="greedy", chances=[0.5, 0.25])
         if place < greedy
-        else queue.NewDrawn(
-            pair.pk, "random", 1 + place - greedy, 0.125 * (1 + place - greedy), 0.5, 0.75, [0.5, 0.25]
+        else Drawn(
+            pair=pair,
+            kind="random",
+            unit=1 + place - greedy,
+            key=0.125 * (1 + place - greedy),
+            rate=0.5,
+            within=0.75,
+            chances=[0.5, 0.25],
         )
         for place, pair in enumerate(pairs)
     ]
@@ -138,9 +145,7 @@ def make_round(
     of = {"measure": "nDCG@10", "profile": "default", "options": {}, "rule": "mean", "adjudications": "use"}
     aim = of | {"systems": systems, "gains": [0, 1, 2]}
     number = collection.rounds.count() + 1
-    new = queue.NewRound(
-        number=number, aim=aim, seen=seen, frame=len(drawn), judged=0, version=collection.version, **facts
-    )
+    new = Round(number=number, aim=aim, seen=seen, frame=len(drawn), judged=0, version=collection.version, **facts)
     made = queue.store_round(collection, new, drawn, undrawable=[pair.pk for pair in beside], now=NOW)
     assert made
     return made

@@ -37,7 +37,7 @@ from .leases import LEASE
 from .leaving_out import count_again, leave_out
 from .order import comes_by_query
 from .outlook import MOST_COUNTED_PAIRS, Outlook, outlook
-from .rounds import NewDrawn, NewRound, raters_at_work, store_round, waiting_in_rounds
+from .rounds import raters_at_work, store_round, waiting_in_rounds
 from .saving import Conflict, Saved, Submission, save, skip, used
 from .tasks import Task, answers_of, held, task
 from .undoing import ACTS_TO_UNDO, RATING_KINDS, last_acts, undo

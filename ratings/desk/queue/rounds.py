@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
@@ -13,37 +12,10 @@ from .leases import State
 from .wanting import ROWS_PER_STATEMENT, chunks
 
 
-class NewRound(NamedTuple):
-    """A round to be stored: the fields of `models.Round`."""
-
-    number: int
-    method: str
-    seed: int
-    aim: dict[str, Any]
-    seen: dict[str, Any]
-    threshold: float | None
-    precision: float
-    frame: int
-    judged: int
-    version: int
-
-
-class NewDrawn(NamedTuple):
-    """A pair of a round, to be stored as `models.Drawn`. A greedy pair has no unit, key, rate and within."""
-
-    pair_id: int
-    kind: str
-    unit: int | None
-    key: float | None
-    rate: float | None
-    within: float | None
-    chances: list[float]
-
-
 def store_round(
     collection: Collection,
-    new: NewRound,
-    pairs: Sequence[NewDrawn],
+    new: Round,
+    pairs: Sequence[Drawn],
     *,
     judged_outside: Sequence[int] = (),
     undrawable: Sequence[int] = (),
@@ -52,28 +24,29 @@ def store_round(
 ) -> Round | None:
     """The stored round, whose pairs raters get from now on; None, with nothing stored, if it was overtaken.
 
+    `new` and `pairs` are not stored yet and lack what is set here: collection, time, round, places and `born`. The
+    pairs are in the order in which raters get them. `judged_outside` are ids of pairs that were judged outside of
+    rounds since the last one. `undrawable` are ids of pairs that could not be drawn: raters get what is left of
+    them with this round, or with an older one that has them.
+
     A round is overtaken if another worker stored its number first, if one of the pairs is already drawn or gone,
     or if the collection's version is no longer `version`: pairs that were pooled since then could not be drawn,
-    but would count as if they could. `pairs` are in the order in which raters get them. `judged_outside` are ids
-    of pairs that were judged outside of rounds since the last one. `undrawable` are ids of pairs that could not be
-    drawn: raters get what is left of them with this round, or with an older one that has them.
+    but would count as if they could.
     """
     ids = [row.pair_id for row in pairs]
     if version is not None and not Collection.objects.filter(pk=collection.pk, version=version).exists():
         return None
     try:
         with transaction.atomic():
-            stored = Round.objects.create(collection=collection, **new._asdict(), created_at=now or timezone.now())
-            born = _lock_pairs(ids)
-            if len(born) < len(ids):
+            new.collection = collection
+            new.created_at = now or timezone.now()
+            new.save()
+            born_by_pair = _lock_pairs(ids)
+            if len(born_by_pair) < len(ids):
                 raise IntegrityError("a pair is gone")
-            Drawn.objects.bulk_create(
-                [
-                    Drawn(round=stored, place=place, born=born[row.pair_id], **row._asdict())
-                    for place, row in enumerate(pairs, 1)
-                ],
-                batch_size=ROWS_PER_STATEMENT,
-            )
+            for place, row in enumerate(pairs, 1):
+                row.round, row.place, row.born = new, place, born_by_pair[row.pair_id]
+            Drawn.objects.bulk_create(pairs, batch_size=ROWS_PER_STATEMENT)
             for chunk in chunks(ids):
                 Assignment.objects.filter(pair__in=chunk).update(round=new.number)
             for chunk in chunks(undrawable):
@@ -84,7 +57,7 @@ def store_round(
         if not _overtaken(collection, new.number, ids):
             raise
         return None
-    return stored
+    return new
 
 
 def _overtaken(collection: Collection, number: int, pair_ids: Sequence[int]) -> bool:

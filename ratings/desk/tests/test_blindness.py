@@ -13,12 +13,14 @@ from ratings.desk import queue
 from ratings.models import (
     Anchor,
     Assignment,
+    Drawn,
     Grade,
     Pair,
     Picture,
     Presentation,
     Query,
     Rating,
+    Round,
     digest_of,
 )
 from ratings.pool.anchors import set_anchor
@@ -111,10 +113,10 @@ def draw(collection, pairs: list[Pair]) -> None:
     facts = {"number": 4445557, "method": "canary-method", "seed": 9911823, "aim": {"measure": "canary-aim"}}
     facts["seen"] = {"mean": [0.98765432]}
     facts |= {"threshold": 5151.625, "precision": 6262.125, "frame": 3332221, "judged": 6667778, "version": 0}
-    chance = (8889991, 3131.375, 2424.875, 0.640625)
-    drawn = [queue.NewDrawn(pair.pk, "random", *chance, [0.734375]) for pair in (pairs[3], pairs[1], pairs[5])]
-    drawn.append(queue.NewDrawn(pairs[2].pk, "greedy", None, None, None, None, [0.734375]))
-    assert queue.store_round(collection, queue.NewRound(**facts), drawn)
+    chance = {"unit": 8889991, "key": 3131.375, "rate": 2424.875, "within": 0.640625, "chances": [0.734375]}
+    drawn = [Drawn(pair=pair, kind="random", **chance) for pair in (pairs[3], pairs[1], pairs[5])]
+    drawn.append(Drawn(pair=pairs[2], kind="greedy", chances=[0.734375]))
+    assert queue.store_round(collection, Round(**facts), drawn)
 
 
 def show_photos(collection) -> None:

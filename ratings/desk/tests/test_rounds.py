@@ -25,13 +25,13 @@ def collection() -> Collection:
     return make_collection(documents=["a", "=b", "c", "d"])
 
 
-def new_round(number: int, **facts) -> queue.NewRound:
+def new_round(number: int, **facts) -> Round:
     usual = {"method": "1", "seed": -3, "threshold": 0.5, "precision": 1.0, "frame": 9, "judged": 4, "version": 2}
-    return queue.NewRound(number=number, aim={}, seen={}, **usual | facts)
+    return Round(number=number, aim={}, seen={}, **usual | facts)
 
 
-def drawn(*pairs: Pair, **facts) -> list[queue.NewDrawn]:
-    return [queue.NewDrawn(pair_id=pair.pk, chances=[], **RANDOM | facts) for pair in pairs]
+def drawn(*pairs: Pair, **facts) -> list[Drawn]:
+    return [Drawn(pair_id=pair.pk, chances=[], **RANDOM | facts) for pair in pairs]
 
 
 def log(raw: bool = False) -> list[dict]:
@@ -64,7 +64,8 @@ def test_a_round_that_was_overtaken_is_not_stored(collection):
     first, second = make_pair(collection, "q1", "a"), make_pair(collection, "q1", "c")
     queue.store_round(collection, new_round(1), drawn(first))
     assert queue.store_round(collection, new_round(2), drawn(second, first)) is None
-    gone = drawn(second)[0]._replace(pair_id=second.pk + 1)
+    [gone] = drawn(second)
+    gone.pair_id = second.pk + 1
     assert queue.store_round(collection, new_round(2), [*drawn(second), gone]) is None
     assert Round.objects.count() == Drawn.objects.count() == 1
     assert Assignment.objects.get(pair=second).round == UNDRAWN
