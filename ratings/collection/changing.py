@@ -1,18 +1,19 @@
 """Change the scale of a collection, and tell the consequences beforehand. Ratings keep their grades."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, QuerySet, RestrictedError
+from django.db.models import Count, RestrictedError
 from django.utils.text import get_text_list
 
 from ..models import Adjudication, Anchor, Collection, Grade, Rating, short_value
 from ..people.audit import Act, note
 from ..words import counted
-from .scales import Step, steps_of
+from .scales import Step, step_of
 
 
 class Outdated(Exception):
@@ -43,14 +44,13 @@ class Use(NamedTuple):
 
 
 def uses(collection: Collection) -> dict[int, Use]:
-    """Grade id → its use, for every grade. Three queries, one of which counts all ratings."""
-    models = (Rating, Anchor, Adjudication)
-    counts = [_by_grade(model.objects.filter(grade__collection=collection)) for model in models]
-    return {pk: Use(*(by_grade.get(pk, 0) for by_grade in counts)) for pk in set().union(*counts)}
-
-
-def _by_grade(rows: QuerySet) -> dict[int, int]:
-    return dict(rows.order_by().values_list("grade").annotate(n=Count("pk")))
+    """Grade id → its use, for every grade that has one. Three queries, one of which counts all ratings."""
+    numbers = []  # for each model: grade id → how many rows have the grade
+    for model in (Rating, Anchor, Adjudication):
+        rows = model.objects.filter(grade__collection=collection).order_by()
+        numbers.append(Counter(dict(rows.values_list("grade").annotate(n=Count("pk")))))
+    ratings, anchors, decisions = numbers
+    return {pk: Use(ratings[pk], anchors[pk], decisions[pk]) for pk in ratings | anchors | decisions}
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Change:
 
     def steps(self, scale: Iterable[Grade]) -> list[Step]:
         """The steps of the scale after the change, lowest first. `scale`: the grades before it."""
-        stay = [grade for grade in scale if grade not in self.removed]
-        kept = [self.edited.get(grade, step) for grade, step in zip(stay, steps_of(stay), strict=True)]
-        return sorted([*kept, *self.added])
+        changed = {*self.removed, *self.edited}
+        unchanged = [step_of(grade) for grade in scale if grade not in changed]
+        return sorted([*unchanged, *self.edited.values(), *self.added])
 
 
 @transaction.atomic
@@ -114,10 +114,8 @@ def _write(collection: Collection, wanted: Change) -> None:
 
 def consequences(collection: Collection, scale: list[Grade], wanted: Change, used: Mapping[int, Use]) -> list[str]:
     """The consequences for ratings and numbers, as sentences; none if the change has none."""
-    return [
-        *_grade_consequences(wanted, used),
-        *_relevance_consequences(collection.relevant_from, scale, wanted, used),
-    ]
+    before = collection.relevant_from
+    return [*_grade_consequences(wanted, used), *_relevance_consequences(before, scale, wanted, used)]
 
 
 def _grade_consequences(wanted: Change, used: Mapping[int, Use]) -> Iterator[str]:

@@ -6,6 +6,7 @@ address for another one.
 
 import logging
 from datetime import datetime, timedelta
+from itertools import chain
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -31,6 +32,7 @@ def counts(collection: Collection) -> dict[str, int]:
     """Name → the number of such rows, which a deletion hides and a removal deletes. One query for each name."""
     # The files of the others were deleted when they ended.
     with_files = collection.jobs.exclude(state__in=[Job.State.PUBLISHED, Job.State.CANCELLED, Job.State.UNDONE])
+    files = chain.from_iterable(with_files.values_list("files", flat=True))
     return {
         "queries": collection.queries.count(),
         "documents": collection.documents.count(),
@@ -39,7 +41,7 @@ def counts(collection: Collection) -> dict[str, int]:
         "raters": collection.raters.count(),
         "ratings": Rating.objects.filter(rater__collection=collection).count(),
         "pictures": collection.pictures.count(),
-        "uploads": sum("stored" in file for (files,) in with_files.values_list("files") for file in files),
+        "uploads": sum("stored" in file for file in files),
     }
 
 

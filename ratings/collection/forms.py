@@ -1,6 +1,5 @@
 """The forms of a new collection and of its scale."""
 
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django import forms
@@ -11,7 +10,7 @@ from ..copies.forms import OfNewCollection
 from ..models import Collection, Grade, plain_value
 from ..web.settings_forms import Versioned, refuse_others
 from ..words import as_sentence
-from .changing import Change, Use
+from .changing import Change, Use, uses
 from .making import free_slug
 from .scales import (
     LONGEST_LABEL,
@@ -22,7 +21,7 @@ from .scales import (
     read,
     relevance_problem,
     step,
-    steps_of,
+    step_of,
     usual_relevant_from,
 )
 
@@ -220,21 +219,19 @@ class ScaleForm(Versioned, forms.Form):
         "P, R, AP, RR and others only ask whether a document is relevant.", required=True
     )
 
-    def __init__(
-        self, data=None, *, collection: Collection, scale: Sequence[Grade], used: Mapping[int, Use]
-    ) -> None:
+    def __init__(self, data=None, *, collection: Collection) -> None:
         self.base = collection.scale_version
-        self.scale = list(scale)
+        self.scale = list(collection.grades.all())
+        self.uses = uses(collection)
         # The version of the grades counts among what the form was made from.
         initial = {"base": self.base, "relevant_from": plain_value(collection.relevant_from)}
         super().__init__(data, initial=initial)
         data = self.data if self.is_bound else None  # the copy that Versioned made, which can be changed
-        self.grades = [GradeForm(data, grade=grade, use=used.get(grade.pk, Use())) for grade in self.scale]
+        self.grades = [GradeForm(data, grade=grade, use=self.uses.get(grade.pk, Use())) for grade in self.scale]
         self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW_GRADES_AT_ONCE)]
 
     def clean(self) -> dict:
         super().clean()
-        cleaned = self.cleaned_data
         grade_forms = [*self.grades, *self.new]
         for form in grade_forms:
             form.full_clean()
@@ -244,11 +241,13 @@ class ScaleForm(Versioned, forms.Form):
         self._refuse_twins()
         if any(form.errors for form in grade_forms):
             raise forms.ValidationError("Correct the marked fields below.")
-        if not self.errors:
-            self.wanted = self._wanted(cleaned["relevant_from"])
-            if problem := relevance_problem(self.wanted.steps(self.scale), cleaned["relevant_from"]):
-                self.add_error("relevant_from", capfirst(as_sentence(problem)))
-        return cleaned
+        if self.errors:
+            return self.cleaned_data
+        relevant_from = self.cleaned_data["relevant_from"]
+        self.wanted = self._wanted(relevant_from)
+        if problem := relevance_problem(self.wanted.steps(self.scale), relevant_from):
+            self.add_error("relevant_from", capfirst(as_sentence(problem)))
+        return self.cleaned_data
 
     def _refuse_twins(self) -> None:
         """Add an error to each new grade whose value the scale has already."""
@@ -263,6 +262,6 @@ class ScaleForm(Versioned, forms.Form):
         """The change from the scale to what the form says."""
         removed = tuple(form.grade for form in self.grades if form.cleaned_data["remove"])
         kept = [form for form in self.grades if form.grade not in removed]
-        edited = {form.grade: form.step for form in kept if [form.step] != steps_of([form.grade])}
+        edited = {form.grade: form.step for form in kept if form.step != step_of(form.grade)}
         added = tuple(form.step for form in self.new if form.step)
         return Change(edited=edited, removed=removed, added=added, relevant_from=relevant_from)

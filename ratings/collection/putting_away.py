@@ -15,8 +15,8 @@ at_stop: list[Callable[[Collection], object]] = []
 
 
 def call_at_stop(collection: Collection) -> None:
-    for end in at_stop:
-        end(collection)
+    for stop in at_stop:
+        stop(collection)
 
 
 @transaction.atomic

@@ -1,6 +1,6 @@
 """Scales before they are stored: steps, presets, and steps as lines of text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -73,8 +73,8 @@ def read(text: str) -> list[Step]:
     return sorted(steps.values())
 
 
-def steps_of(grades: Iterable[Grade]) -> list[Step]:
-    return [Step(grade.value, grade.label, grade.meaning) for grade in grades]
+def step_of(grade: Grade) -> Step:
+    return Step(grade.value, grade.label, grade.meaning)
 
 
 def usual_relevant_from(steps: Sequence[Step]) -> Decimal:

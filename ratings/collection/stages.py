@@ -1,9 +1,7 @@
 """The stages of setting up a collection until people can rate, and the state of each in a sentence.
 
-Nothing of it is stored. A stage is done as soon as it has anything; `look` says what is still wrong with it.
+Nothing of it is stored. A stage is done as soon as it has anything; its `look` says what is still wrong with it.
 """
-
-from dataclasses import dataclass
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -36,20 +34,6 @@ MOST_DOCUMENTS_CHECKED = 1_000  # documents that are checked for a text
 PROPOSED_DEPTH = 10
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One stage. `act` is done on `page`, whose address gets the query string `parameters`."""
-
-    name: str
-    title: str
-    done: bool
-    state: str
-    act: str
-    page: str
-    parameters: str = ""
-    look: str = ""  # what is done but still wrong
-
-
 def done(collection: Collection) -> dict[str, bool]:
     """Stage → whether it has anything. One query, answered by indexes."""
     row = _done(collection=collection.pk, now=timezone.now())[0]
@@ -74,6 +58,7 @@ def _collection_with_flags() -> QuerySet:
         "guidelines": Exists(Guidelines.objects.filter(in_collection)),
         "people": Exists(Rater.objects.filter(in_collection)) | has_invitation,
     }
+    # Wrapped, so that a condition of two parts becomes a column, too.
     flags = {f"has_{name}": ExpressionWrapper(Q(has), BooleanField()) for name, has in conditions.items()}
     collections = Collection.written.filter(pk=Blank("collection", Collection, "id")).order_by()
     return collections.only("pk").annotate(**flags)
@@ -87,8 +72,13 @@ def unfinished(collection: Collection) -> bool:
     return not all(done(collection).values())
 
 
-def stages(collection: Collection) -> list[Stage]:
-    """All stages, in the order in which they are done. The number of queries does not grow with the data."""
+def stages(collection: Collection) -> list[dict]:
+    """All stages, in the order in which they are done. The number of queries does not grow with the data.
+
+    Each has a `name`, a `title`, whether it is `done`, and its `state` in a sentence. The next `act` is done on
+    the `page` of this name, whose address gets the query string `parameters`, if there are some. `look` says what
+    is done but still wrong, if anything is.
+    """
     is_done = done(collection)
     scale = list(collection.grades.all())
     systems = list(collection.systems.all())
@@ -102,12 +92,12 @@ def stages(collection: Collection) -> list[Stage]:
         "guidelines": _guidelines(collection, scale),
         "people": _people(collection),
     }
-    return [Stage(name=name, done=is_done[name], **texts[name]) for name in STAGE_NAMES]
+    return [{"name": name, "done": is_done[name], **texts[name]} for name in STAGE_NAMES]
 
 
-def next_stage(collection: Collection) -> Stage | None:
+def next_stage(collection: Collection) -> dict | None:
     """The first stage that is not done; None where all are."""
-    return next((stage for stage in stages(collection) if not stage.done), None)
+    return next((stage for stage in stages(collection) if not stage["done"]), None)
 
 
 def _scale(collection: Collection, scale: list[Grade]) -> dict:
@@ -171,8 +161,11 @@ def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict
     """What the page says of the pool, and the act that comes next, if the collection is ready for one."""
     texts = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
     if waiting := ratings_left(collection):
-        speed = pace(collection)
-        cost = f", about {hours(speed.hours(waiting))}" if speed else "; the hours are known after some grades"
+        present_pace = pace(collection)
+        if present_pace:
+            cost = f", about {hours(present_pace.hours(waiting))}"
+        else:
+            cost = "; the hours are known after some grades"
         return texts | {"state": f"{counted(waiting, 'rating')} requested{cost}.", "act": "Change the pool"}
     if rated:  # the stage is done and nothing waits, so it is done by its ratings
         return texts | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}

@@ -77,7 +77,7 @@ def test_a_collection_is_made_with_its_scale_its_admin_and_guidelines(client, ma
 def test_every_preset_makes_its_scale(client, preset):
     client.post(ACT, sent(preset=preset.name))
     collection = Collection.objects.get()
-    assert scales.steps_of(collection.grades.all()) == list(preset.steps)
+    assert [scales.step_of(grade) for grade in collection.grades.all()] == list(preset.steps)
     assert collection.relevant_from == preset.relevant_from in preset.values
 
 

@@ -56,7 +56,7 @@ def shown(client: Client):
 
 
 def states(collection: Collection) -> dict[str, str]:
-    return {stage.name: stage.state for stage in stages.stages(collection)}
+    return {stage["name"]: stage["state"] for stage in stages.stages(collection)}
 
 
 def filled(collection: Collection) -> None:
@@ -74,9 +74,9 @@ def filled(collection: Collection) -> None:
 
 def test_of_a_new_collection_scale_and_guidelines_are_done_and_queries_come_next(client, new):
     response = shown(client)
-    assert [stage.name for stage in stages.stages(new) if stage.done] == ["scale", "guidelines"]
+    assert [stage["name"] for stage in stages.stages(new) if stage["done"]] == ["scale", "guidelines"]
     assert "2 of 8 steps are done." in response.content.decode()
-    assert response.context["next"].name == "queries"
+    assert response.context["next"]["name"] == "queries"
     assert f'class="btn main" href="{address("imports")}?kind=queries"' in response.content.decode()
     assert 'value="queries" id="id_kind_1" checked' in client.get(address("imports"), {"kind": "queries"}).text
 

@@ -26,7 +26,7 @@ def check_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 @record_act
 def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Change the scale, if it is still the one that the form showed. Otherwise the form comes back up to date."""
-    form = form_of(collection, request.POST)
+    form = ScaleForm(request.POST, collection=collection)
     if form.outdated or not form.is_valid():
         return scale_page(request, collection, sent=True)
     before = collection.scale_version
@@ -47,19 +47,13 @@ def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = Fal
 
     The status is 409 for a form of an earlier scale, and 400 for a refused one.
     """
-    used = changing.uses(collection)
-    form = form_of(collection, request.POST if sent else None, used)
+    form = ScaleForm(request.POST if sent else None, collection=collection)
     context = {**frame(collection, "scale"), "form": form, "scale": form.scale}
     if sent and form.is_valid():
         context |= {
-            "told": changing.consequences(collection, form.scale, form.wanted, used),
+            "told": changing.consequences(collection, form.scale, form.wanted, form.uses),
             "of_grades": form.wanted.changes_grades,
             "sent": [(name, value) for name, value in form.data.items() if name != CSRF_FIELD],
         }
     status = 400 if form.errors else 409 if form.outdated else 200
     return render(request, "ratings/scale.html", context, status=status)
-
-
-def form_of(collection: Collection, data=None, used: dict | None = None) -> ScaleForm:
-    used = changing.uses(collection) if used is None else used
-    return ScaleForm(data, collection=collection, scale=list(collection.grades.all()), used=used)

@@ -21,9 +21,9 @@ def set_up(request: HttpRequest, collection: Collection) -> HttpResponse:
     all_stages = stages(collection)
     context = {
         **frame(collection, "set_up"),
-        "rows": [(stage, samples.NAMES.get(SAMPLE_KINDS.get(stage.name, ""))) for stage in all_stages],
-        "done": sum(stage.done for stage in all_stages),
-        "next": next((stage for stage in all_stages if not stage.done), None),
+        "rows": [(stage, samples.NAMES.get(SAMPLE_KINDS.get(stage["name"], ""))) for stage in all_stages],
+        "done": sum(stage["done"] for stage in all_stages),
+        "next": next((stage for stage in all_stages if not stage["done"]), None),
     }
     return render(request, "ratings/set_up.html", context)
 

@@ -22,13 +22,10 @@ class BaselineForm(forms.ModelForm):
 def make_baseline(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Make the system the fixed baseline or the last release, in place of the one before."""
     system = get_object_or_404(System, pk=pk, collection=collection)
-    form = BaselineForm(request.POST)
+    new_baseline = Baseline(collection=collection, system=system, name=system.name)
+    form = BaselineForm(request.POST, instance=new_baseline)
     if form.is_valid():
-        baseline = form.save(commit=False)
-        baseline.collection = collection
-        baseline.system = system
-        baseline.name = system.name
-        baseline.save()
+        baseline = form.save()
         note(Act.BASELINE, collection, about=system, kind=baseline.kind)
         messages.success(request, f"{system} is {baseline.get_kind_display()} now. The gate compares with it.")
     else:
