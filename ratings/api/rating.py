@@ -133,13 +133,13 @@ class OfOwn(OfPage):
 
 class OwnOut(Schema):
     token: UUID
-    query: str = Field(alias="pair.query.text")
-    document: str = Field(alias="pair.document.title")
-    grade: float | None = Field(None, alias="grade.value")
-    reason: str
-    comment: str
-    revision: int
-    changed_at: datetime
+    query: str = Field(alias="rating.pair.query.text")
+    document: str = Field(alias="rating.pair.document.title")
+    grade: float | None = Field(None, alias="rating.grade.value")
+    reason: str = Field(alias="rating.reason")
+    comment: str = Field(alias="rating.comment")
+    revision: int = Field(alias="rating.revision")
+    changed_at: datetime = Field(alias="rating.changed_at")
 
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")
@@ -254,9 +254,9 @@ def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.S
     return result | {"said": reason, "revision": stored.revision if stored else 0}
 
 
-def own_cursor(row: Answer) -> str:
-    """The cursor of a page that ends with this row: its time in microseconds since 1970, and its token.
+def own_cursor(answer: Answer) -> str:
+    """The cursor of a page that ends with this answer: its time in microseconds since 1970, and its token.
 
     It is not an id, because ratings and answers to repeats are two tables with ids of their own.
     """
-    return f"{(row.created_at - EPOCH) // timedelta(microseconds=1)}-{row.token.hex}"
+    return f"{(answer.rating.created_at - EPOCH) // timedelta(microseconds=1)}-{answer.token.hex}"

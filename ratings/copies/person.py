@@ -131,8 +131,9 @@ def rater(row: Rater) -> dict:
     return about | fields(row, "guidelines_read", "warmed_up_at")
 
 
-def rating(row: Answer) -> dict:
-    about = task_facts(row.pair, row.token) | {"grade": grade_text(row.grade.value if row.grade else None)}
+def rating(answer: Answer) -> dict:
+    row = answer.rating
+    about = task_facts(row.pair, answer.token) | {"grade": grade_text(row.grade.value if row.grade else None)}
     return about | fields(row, "reason", "comment", "created_at", "changed_at")
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import F, Min, OuterRef, Q, QuerySet, Subquery, Value
 
-from ..models import Check, Grade, Pair, Rater, Rating, RatingEvent
+from ..models import Check, Grade, Rater, Rating, RatingEvent
 from .queue import answers_of
 
 ROWS_AT_ONCE = 1_000  # rows that are read at a time: a person may have rated a hundred thousand pairs
@@ -20,13 +20,7 @@ class Answer(NamedTuple):
     """One rating or answer to a repeat. The text of the document is not loaded."""
 
     token: UUID  # of the pair or, for a repeat, of the check: the id of the task that the rater saw
-    pair: Pair
-    grade: Grade | None
-    reason: str
-    comment: str
-    revision: int
-    created_at: datetime
-    changed_at: datetime
+    rating: Rating  # for a repeat its answer, which is not stored as a rating
 
 
 def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None) -> Iterator[Answer]:
@@ -34,45 +28,46 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
 
     `after` is a time and a token: only answers after them are returned.
     """
-    ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), seen=F("pair__token"))
-    answers_to_check = RatingEvent.objects.standing().filter(
+    ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), task_token=F("pair__token"))
+    events_of_repeat = RatingEvent.objects.standing().filter(
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
-    first_time = answers_to_check.order_by().values("pair").annotate(first=Min("created_at")).values("first")
+    first_time = events_of_repeat.order_by().values("pair").annotate(first=Min("created_at")).values("first")
     # A repeat has a token of its own, by which its rater knows it.
-    repeats = answered_repeats(raters).annotate(at=Subquery(first_time), seen=F("token"))
+    repeats = answered_repeats(raters).annotate(at=Subquery(first_time), task_token=F("token"))
     return merge(
         _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),
         _read_after(after, of_checks(repeats), of_repeats),
-        key=lambda answer: (answer.created_at, answer.token.hex),
+        key=lambda answer: (answer.rating.created_at, answer.token.hex),
     )
 
 
 def _read_after(
     after: tuple[datetime, UUID] | None, rows: QuerySet, to_answers: Callable[[list], list[Answer]]
 ) -> Iterator[Answer]:
-    """The answers that `to_answers` makes of the rows, by time and token; ROWS_AT_ONCE rows are read at a time.
+    """The answers that `to_answers` makes of the rows, sorted by time and token, from `after` on.
 
-    `rows` are annotated with the time, as `at`, and the token, as `seen`.
+    `rows` are annotated with the time, as `at`, and with the token, as `task_token`. They are read in pieces.
     """
     if after:
         at, token = after
-        rows = rows.filter(Q(at__gt=at) | Q(at=at, seen__gt=token))
-    row_iterator = without_text(rows.order_by("at", "seen")).iterator(chunk_size=ROWS_AT_ONCE)
+        rows = rows.filter(Q(at__gt=at) | Q(at=at, task_token__gt=token))
+    row_iterator = without_text(rows.order_by("at", "task_token")).iterator(chunk_size=ROWS_AT_ONCE)
     while chunk := list(islice(row_iterator, ROWS_AT_ONCE)):
         yield from to_answers(chunk)
 
 
-def latest(rater: Rater, query: str = "", grade: Grade | None = None) -> QuerySet:
-    """Keys for `look_up`, the latest first: (time, 1 for a repeat or 0, id).
+def latest(rater: Rater, text: str, grade: Grade | None) -> QuerySet:
+    """The keys of the rater's answers, for `look_up`, the latest first: (time, 1 for a repeat or 0, id).
 
-    Only those for a query whose text has `query` in it and, if there is a `grade`, those with it.
+    Only answers for queries that have `text` in their text and, if there is a `grade`, only those with it.
     Only the rows of one page are joined: joining a hundred thousand before the sort would take seconds.
     """
-    ratings = Rating.objects.filter(rater=rater, pair__query__text__icontains=query)
-    repeats = answered_repeats([rater]).filter(pair__query__text__icontains=query)
+    ratings = Rating.objects.filter(rater=rater, pair__query__text__icontains=text)
+    repeats = answered_repeats([rater]).filter(pair__query__text__icontains=text)
     if grade:
-        ratings, repeats = ratings.filter(grade=grade), repeats.filter(event__value=grade.value)
+        ratings = ratings.filter(grade=grade)
+        repeats = repeats.filter(event__value=grade.value)
     ratings = ratings.annotate(at=F("changed_at"), repeat=Value(0))
     repeats = repeats.annotate(at=F("event__created_at"), repeat=Value(1))
     columns = ("at", "repeat", "pk")
@@ -105,15 +100,9 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 
 def of_ratings(rows: list[Rating]) -> list[Answer]:
-    return [of_rating(row.pair.token, row) for row in rows]
+    return [Answer(row.pair.token, row) for row in rows]
 
 
 def of_repeats(rows: list[Check]) -> list[Answer]:
     """The answers to these answered repeats. Two queries."""
-    return [of_rating(row.token, answer) for row, answer in zip(rows, answers_of(rows), strict=True)]
-
-
-def of_rating(token: UUID, row: Rating) -> Answer:
-    return Answer(
-        token, row.pair, row.grade, row.reason, row.comment, row.revision, row.created_at, row.changed_at
-    )
+    return [Answer(row.token, answer) for row, answer in zip(rows, answers_of(rows), strict=True)]

@@ -169,10 +169,14 @@ def test_my_ratings_come_twenty_a_page_the_latest_first(client, collection, alic
         queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW + timedelta(minutes=place))
     with django_assert_num_queries(14):
         first = client.get(address("my_ratings"))
-    assert [row["document"] for row in first.context["ratings"]] == [f"Document {n}." for n in range(21, 1, -1)]
+    assert titles(first) == [f"Document {n}." for n in range(21, 1, -1)]
     assert 'href="?page=2"' in first.content.decode()
     second = client.get(address("my_ratings"), {"page": "2"})
-    assert [row["document"] for row in second.context["ratings"]] == ["Document 1.", "Document 0."]
+    assert titles(second) == ["Document 1.", "Document 0."]
+
+
+def titles(page) -> list[str]:
+    return [answer.rating.pair.document.title for answer in page.context["answers"]]
 
 
 def test_my_ratings_are_found_by_query_and_grade(client, collection, alice):
@@ -181,8 +185,9 @@ def test_my_ratings_are_found_by_query_and_grade(client, collection, alice):
     perfect = grade(collection, "3").pk
 
     def shown(**asked) -> list[tuple[str, str]]:
-        rows = client.get(address("my_ratings"), asked).context["ratings"]
-        return sorted((row["query"], row["document"]) for row in rows)
+        page = client.get(address("my_ratings"), asked)
+        queries = [answer.rating.pair.query.text for answer in page.context["answers"]]
+        return sorted(zip(queries, titles(page), strict=True))
 
     assert shown(query="OF Q1") == [("text of q1", "Title a"), ("text of q1", "Title b")]
     assert shown(grade=perfect) == [("text of q1", "Title b"), ("text of q2", "Title a")]

@@ -4,15 +4,14 @@ from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from ...models import Rater, Reason
+from ...models import Rater
 from ...people.access import of_rater
 from ...web.pages import paged
 from ...web.preferences import in_list
 from .. import queue
-from ..answers import Answer, latest, look_up
+from ..answers import latest, look_up
 from ..content import Showing, outlook_words, task_json
 from ..figures import pace_of
 from ..pages import desk, desk_context, frame, last_act, task_or_404
@@ -74,7 +73,7 @@ def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
         "query": query,
         "grade": grade,
         **paging,
-        "ratings": [own_rating(row) for row in look_up(paging["page"].object_list)],
+        "answers": look_up(paging["page"].object_list),
     }
     return render(request, "ratings/my_ratings.html", context)
 
@@ -101,15 +100,3 @@ def of_one_query(held: list[Task]) -> list[Task]:
     if first.kind == "warm_up":
         return []
     return [task for task in held if task.pair.query_id == first.pair.query_id and task.kind != "warm_up"]
-
-
-def own_rating(row: Answer) -> dict:
-    return {
-        "token": row.token,
-        "query": row.pair.query.text,
-        "document": row.pair.document.title or gettext("(no title)"),
-        "grade": row.grade,
-        "reason": Reason(row.reason).label if row.reason else "",
-        "comment": row.comment,
-        "changed_at": row.changed_at,
-    }
