@@ -17,20 +17,11 @@ Kind = RatingEvent.Kind
 
 
 class Adjudicated(Exception):
-    """The pair already has an adjudication: `current`."""
-
-    def __init__(self, current: Adjudication) -> None:
-        self.current = current
-        super().__init__(f"The pair is already adjudicated: {summary(current)}. Withdraw that first.")
+    """The pair already has another adjudication, which the message names."""
 
 
 class NotAdjudicated(Exception):
-    """The adjudication to withdraw is gone. `current` is the present one, or None."""
-
-    def __init__(self, current: Adjudication | None) -> None:
-        self.current = current
-        what = f"was adjudicated again: {summary(current)}" if current else "is not adjudicated"
-        super().__init__(f"The pair {what}. Nothing was withdrawn.")
+    """The adjudication to withdraw is gone. The message names the present one, if there is one."""
 
 
 def disputed(collection: Collection) -> QuerySet:
@@ -72,7 +63,7 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
         _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
         audit.note(audit.Act.DECIDED, pair.query.collection, about=pair, grade=str(grade.value))
     elif fields != {name: getattr(adjudication, name) for name in fields}:
-        raise Adjudicated(adjudication)
+        raise Adjudicated(f"The pair is already adjudicated: {summary(adjudication)}. Withdraw that first.")
     return adjudication
 
 
@@ -85,7 +76,9 @@ def withdraw(pair: Pair, *, reason: str, actor, seen: int) -> None:
     adjudications = Adjudication.objects.filter(pair=pair)
     deleted, _ = adjudications.filter(pk=seen).delete()
     if not deleted:  # as if two people withdraw it at once
-        raise NotAdjudicated(adjudications.first())
+        current = adjudications.first()
+        state = f"was adjudicated again: {summary(current)}" if current else "is not adjudicated"
+        raise NotAdjudicated(f"The pair {state}. Nothing was withdrawn.")
     decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
     _event(pair, Kind.UNDO, timezone.now(), undoes=decided, comment=reason, actor=actor)
     audit.note(audit.Act.DECISION_WITHDRAWN, pair.query.collection, about=pair)

@@ -39,10 +39,6 @@ def to_older_text(ratings: QuerySet) -> QuerySet:
     return rows.filter(~Q(seen_title=F("document__title")) | ~Q(seen_body=F("document__body")))
 
 
-def given_before(ratings: QuerySet, moment: datetime) -> QuerySet:
-    return ratings.filter(changed_at__lt=moment)
-
-
 @dataclass(frozen=True)
 class Aged:
     """A pair with ratings that have aged."""
@@ -124,8 +120,11 @@ def changed_share(before: str, after: str) -> float:
 
 
 @transaction.atomic
-def ask_again(collection: Collection, ratings: QuerySet, tokens: Sequence[UUID], by) -> int:
-    """How many of these ratings, of the pairs with these tokens, are wanted anew, by anybody."""
+def ask_again(collection: Collection, ratings: QuerySet, tokens: Sequence[UUID | None], by) -> int:
+    """How many of these ratings, of the pairs with these tokens, are wanted anew, by anybody.
+
+    A token that was sent and is none is None: no pair has it.
+    """
     pairs = Pair.objects.filter(query__collection=collection, token__in=tokens)
     asked = queue.ask_again(ratings.filter(pair__in=pairs), by=by, of_others=False)
     if asked:

@@ -13,14 +13,6 @@ from .asking_again import EVENT_PATH, Scope
 from .pooling import MOST_RATINGS_OF_PAIR
 
 
-class WithReason(forms.Form):
-    """The form of an act that is stored with its reason."""
-
-    reason = forms.CharField(
-        max_length=5_000, error_messages={"required": "Give a reason. It is stored with the decision."}
-    )
-
-
 class WithGrade(forms.Form):
     """A form with a grade of the scale, by its value."""
 
@@ -41,9 +33,12 @@ class AdjudicationForm(WithGrade):
     seen = forms.IntegerField(min_value=0)
 
 
-class WithdrawalForm(WithReason):
+class WithdrawalForm(forms.Form):
     """A reason, and the id of the adjudication that the page showed."""
 
+    reason = forms.CharField(
+        max_length=5_000, error_messages={"required": "Give a reason. It is stored with the decision."}
+    )
     seen = forms.IntegerField(min_value=1)
 
 
@@ -216,9 +211,6 @@ class AnchorForm(WithGrade):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
-    def clean_explanation(self) -> str:
-        return self.cleaned_data["explanation"].strip()
-
     def clean(self) -> dict:
         super().clean()
         cleaned = self.cleaned_data
@@ -244,19 +236,3 @@ class FindPairForm(OfCollection):
         if pk is None:
             raise forms.ValidationError(f"There is no {what} “{key[:80]}” in this collection.")
         return pk
-
-
-class SuggestedForm(forms.Form):
-    """The grade of the suggested pairs. Empty, or not on the scale: any grade."""
-
-    grade = forms.ChoiceField(label="Graded", required=False)
-
-    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.scale = scale
-        self.fields["grade"].choices = [("", "any grade"), *((grade.plain, str(grade)) for grade in scale)]
-
-    @property
-    def chosen(self) -> Grade | None:
-        asked = self.cleaned_data.get("grade") if self.is_valid() else ""
-        return next((grade for grade in self.scale if grade.plain == asked), None)

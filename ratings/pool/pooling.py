@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -20,64 +20,55 @@ MOST_RATINGS_OF_PAIR = 100
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """The result of pooling, with the contribution of each system."""
+class Plan:
+    """What a pool adds, or would add."""
 
     pairs: int
-    new_assignments: int
-    by_system: dict[str, int]  # pairs in the system's top
-    only_by_system: dict[str, int]  # pairs in the top of this system alone
+    new_ratings: int  # newly wanted; of a plan: unless somebody rates or pools meanwhile
+    by_system: Sequence[tuple[str, int, int]] = ()  # (name, pairs in its top, those of them in no other top)
+    new_pairs: int = 0  # of a plan: those of which no rating was wanted before
+    retired: int = 0  # of a plan: those that are retired, which stay out
 
 
 @transaction.atomic
-def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Pooled:
+def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
     """The result of wanting `wanted` ratings of every document in the first `depth` places of a system.
 
     Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
     is missing. Raises ValueError if `depth` or `wanted` is below 1, or `wanted` above MOST_RATINGS_OF_PAIR.
     """
+    if depth < 1 or wanted < 1:
+        raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
+    if wanted > MOST_RATINGS_OF_PAIR:
+        raise ValueError(f"A pair gets at most {MOST_RATINGS_OF_PAIR} ratings, not {wanted}.")
     chosen = list(systems if systems is not None else collection.systems.all())
-    tops = _tops(chosen, depth, wanted)
+    tops = _tops(chosen, depth)
     pairs = queue.pairs_for(list(tops.systems_by_pair))
     added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best_place[key] for key in pairs})
     collection.touch()
     names = [system.name for system in chosen]
     note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(pairs), added=added)
-    return Pooled(len(pairs), added, tops.by_system(chosen), tops.only_by_system(chosen))
+    return Plan(len(pairs), added, tops.by_system(chosen))
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a pool would add."""
-
-    pairs: int
-    new_pairs: int = 0  # those of which no rating was wanted before
-    retired: int = 0  # those that are retired, which stay out
-    new_ratings: int = 0  # as `Pooled.new_assignments`, unless somebody rates or pools meanwhile
-    by_system: dict[str, int] = field(default_factory=dict)
-    only_by_system: dict[str, int] = field(default_factory=dict)
-
-
-def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
-    """What `pool` would add with the same arguments. Three queries besides those for the systems."""
-    chosen = list(systems if systems is not None else collection.systems.all())
-    tops = _tops(chosen, depth, wanted)
+def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System]) -> Plan:
+    """What `pool` would add with the same arguments. Four queries."""
+    tops = _tops(systems, depth)
     states = _pair_states(collection)
     pairs = [states.get(key, NO_PAIR) for key in tops.systems_by_pair]
     return Plan(
         pairs=len(pairs),
+        new_ratings=sum(pair.lacks(wanted) for pair in pairs),
+        by_system=tops.by_system(systems),
         new_pairs=sum(not pair.retired and not pair.wanted for pair in pairs),
         retired=sum(pair.retired for pair in pairs),
-        new_ratings=sum(pair.lacks(wanted) for pair in pairs),
-        by_system=tops.by_system(chosen),
-        only_by_system=tops.only_by_system(chosen),
     )
 
 
 def plan_more(collection: Collection, wanted: int) -> Plan:
     """What `want_more` would add."""
-    pairs = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
-    return Plan(len(pairs), new_ratings=sum(pair.lacks(wanted) for pair in pairs))
+    in_pool = [pair for pair in _pair_states(collection).values() if pair.wanted and not pair.retired]
+    return Plan(len(in_pool), new_ratings=sum(pair.lacks(wanted) for pair in in_pool))
 
 
 @transaction.atomic
@@ -90,17 +81,12 @@ def want_more(collection: Collection, wanted: int) -> int:
     return added
 
 
-@dataclass(frozen=True)
-class Withdrawal:
-    """What `want_fewer` would withdraw."""
+def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = None) -> dict[str, int]:
+    """What `want_fewer` would withdraw, unless somebody rates meanwhile. Two queries.
 
-    pairs: int  # those that want more, without retired ones
-    ratings: int  # open assignments, and those whose lease ran out
-    held: int  # of those that raters hold, how many are beyond the number: they stay with their raters
-
-
-def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = None) -> Withdrawal:
-    """What `want_fewer` would withdraw, unless somebody rates meanwhile. Two queries."""
+    `pairs`: how many want more, without retired ones. `ratings`: how many assignments would be withdrawn: open
+    ones, and those whose lease ran out. `held`: how many that raters hold are beyond the number. They stay held.
+    """
     now = now or timezone.now()
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
     assigned = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
@@ -111,11 +97,13 @@ def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = No
     )
     ratings = held = 0
     for assignments, done, running in of_pairs.values_list("all", "done", "running"):
-        room = max(0, wanted - done)  # how many ratings may still come
+        may_come = max(0, wanted - done)
+        # What raters hold comes first: free assignments stay only for what is wanted beyond that.
         free = assignments - done - running
-        ratings += max(0, free - max(0, room - running))  # what is held fills the room first
-        held += max(0, running - room)
-    return Withdrawal(pairs=pairs.count(), ratings=ratings, held=held)
+        free_that_stay = max(0, may_come - running)
+        ratings += max(0, free - free_that_stay)
+        held += max(0, running - may_come)
+    return {"pairs": pairs.count(), "ratings": ratings, "held": held}
 
 
 @transaction.atomic
@@ -152,32 +140,38 @@ class QueryHoles:
         return sum(hole.wanted for hole in self.holes)
 
     @property
+    def retired(self) -> int:
+        return sum(hole.retired for hole in self.holes)
+
+    @property
     def new(self) -> int:
         """The number of holes that `want_holes` would add to the pool."""
-        return sum(not hole.wanted and not hole.retired for hole in self.holes)
+        return len(self.holes) - self.wanted - self.retired
 
 
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
     """The holes in the first `depth` places of a system, by query; queries without a hole are left out.
 
-    A document is unjudged if it has neither an adjudication nor a grade. Raises ValueError for a depth below 1.
+    A document is unjudged if it has neither an adjudication nor a grade.
     """
-    places = _tops([system], depth, wanted=1).best_place  # `wanted` is only checked
+    places = _tops([system], depth).best_place
     judged_keys = set(judged(collection))
     unjudged = {key: place for key, place in places.items() if key not in judged_keys}
+    retired_keys, wanted_keys = set(), set()
     pairs = Pair.objects.filter(query__collection=collection)
-    states = {
-        (query_id, document_id): _PairState(wanted, retired=retired_at is not None)
-        for query_id, document_id, wanted, retired_at in pairs.values_list(*STATE_COLUMNS)
-    }
+    rows = pairs.values_list("query", "document", "wanted", "retired_at")
+    for query_id, document_id, wanted, retired_at in rows:
+        if retired_at:
+            retired_keys.add((query_id, document_id))
+        elif wanted:
+            wanted_keys.add((query_id, document_id))
     returned = Counter(query_id for query_id, _ in places)
     queries = collection.queries.in_bulk()
     documents = Document.objects.only("key", "title", "collection").in_bulk({document for _, document in unjudged})
     by_query: dict[int, QueryHoles] = {}
-    for (query_id, document_id), place in sorted(unjudged.items(), key=itemgetter(1)):
-        state = states.get((query_id, document_id), NO_PAIR)
-        is_wanted = state.wanted > 0 and not state.retired
-        hole = Hole(place, documents[document_id], wanted=is_wanted, retired=state.retired)
+    for key, place in sorted(unjudged.items(), key=itemgetter(1)):
+        query_id, document_id = key
+        hole = Hole(place, documents[document_id], wanted=key in wanted_keys, retired=key in retired_keys)
         query_holes = by_query.setdefault(query_id, QueryHoles(queries[query_id], returned[query_id], holes=[]))
         query_holes.holes.append(hole)
     return sorted(by_query.values(), key=lambda query_holes: natural(query_holes.query.key))
@@ -186,10 +180,10 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
 def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> dict[int, int]:
     """How many of the first `depth` places of each system are unjudged, by pk. Reads all their rankings."""
     judged_keys = set(judged(collection))
-    counts = dict.fromkeys((system.pk for system in systems), 0)
-    for key, returned_by in _tops(systems, depth, wanted=1).systems_by_pair.items():
+    counts = {system.pk: 0 for system in systems}
+    for key, system_ids in _tops(systems, depth).systems_by_pair.items():
         if key not in judged_keys:
-            for system_id in returned_by:
+            for system_id in system_ids:
                 counts[system_id] += 1
     return counts
 
@@ -251,19 +245,19 @@ class _Tops:
     systems_by_pair: dict[tuple[int, int], set[int]]
     best_place: dict[tuple[int, int], int]
 
-    def by_system(self, chosen: Sequence[System]) -> dict[str, int]:
-        return {system.name: sum(system.pk in pks for pks in self.systems_by_pair.values()) for system in chosen}
+    def by_system(self, systems: Sequence[System]) -> list[tuple[str, int, int]]:
+        """As `Plan.by_system`."""
+        in_top = Counter[int]()
+        in_top_alone = Counter[int]()
+        for system_ids in self.systems_by_pair.values():
+            in_top.update(system_ids)
+            if len(system_ids) == 1:
+                in_top_alone.update(system_ids)
+        return [(system.name, in_top[system.pk], in_top_alone[system.pk]) for system in systems]
 
-    def only_by_system(self, chosen: Sequence[System]) -> dict[str, int]:
-        return {system.name: sum(pks == {system.pk} for pks in self.systems_by_pair.values()) for system in chosen}
 
-
-def _tops(systems: Sequence[System], depth: int, wanted: int) -> _Tops:
-    """The first `depth` documents of these systems. Raises ValueError for a depth or a number that no pool has."""
-    if depth < 1 or wanted < 1:
-        raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
-    if wanted > MOST_RATINGS_OF_PAIR:
-        raise ValueError(f"A pair gets at most {MOST_RATINGS_OF_PAIR} ratings, not {wanted}.")
+def _tops(systems: Sequence[System], depth: int) -> _Tops:
+    """The first `depth` documents of the rankings of these systems. One query."""
     rankings = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", "documents")
     tops = _Tops(systems_by_pair={}, best_place={})
     for system_id, query_id, documents in rankings.iterator():
@@ -288,7 +282,6 @@ class _PairState:
 
 
 NO_PAIR = _PairState(wanted=0, retired=False)
-STATE_COLUMNS = ("query", "document", "wanted", "retired_at")
 
 
 def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
@@ -296,8 +289,10 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     states = {}
     state_by_id = {}
     pairs = Pair.objects.filter(query__collection=collection)
-    for pk, query_id, document_id, wanted, retired_at in pairs.values_list("pk", *STATE_COLUMNS):
-        states[query_id, document_id] = state_by_id[pk] = _PairState(wanted, retired=retired_at is not None)
+    columns = ("pk", "query", "document", "wanted", "retired_at")
+    for pk, query_id, document_id, wanted, retired_at in pairs.values_list(*columns):
+        state = _PairState(wanted, retired=retired_at is not None)
+        states[query_id, document_id] = state_by_id[pk] = state
     assigned = Assignment.objects.filter(collection=collection, extra=False)
     of_rater = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     grades = Rating.objects.counted().filter(pair__query__collection=collection, grade__isnull=False)

@@ -1,5 +1,7 @@
 """What a form sent, to be shown or sent again on a page: without its secrets, and nothing of it is stored."""
 
+from uuid import UUID
+
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
@@ -10,6 +12,14 @@ HIDDEN_FIELDS = {
     "back", "base", "base_revision", "by", "client_key", "document", "guidelines", "next", "pair", "panel",
     "rater", "seconds", "seen", "session", "shown", "version",
 }  # fmt: skip
+
+
+def uuid_of(text: str) -> UUID | None:
+    """The UUID that was sent as this text; None for any other text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def is_secret(field: str) -> bool:

@@ -128,7 +128,7 @@ def test_nothing_but_unretire_brings_a_retired_pair_back():
     best = Pair.objects.get(document__key="a")
     queue.save(make_rater(collection), best, queue.Submission(grade=grade(collection, "1")), now=NOW)
     queue.retire(list(Pair.objects.values_list("pk", flat=True)), now=NOW)
-    assert pool(collection, depth=2, wanted=3).new_assignments == 0
+    assert pool(collection, depth=2, wanted=3).new_ratings == 0
     assert queue.want([best.pk], 3) == 0
     assert Assignment.objects.filter(state="open").count() == 0
     assert queue.unretire(list(Pair.objects.values_list("pk", flat=True))) == 2
@@ -182,7 +182,7 @@ def test_fewer_ratings_are_wanted_and_nobody_loses_what_they_gave_or_hold():
         (1, (1, 1, 1), ["done", "leased"]),
     ):
         planned = plan_fewer(collection, wanted, now=NOW)
-        assert (planned.pairs, planned.ratings, planned.held) == plan
+        assert tuple(planned.values()) == plan
         assert queue.want_fewer([pair.pk], wanted, now=NOW) == plan[1]
         assert states(pair) == left
     pair.refresh_from_db()

@@ -18,6 +18,7 @@ from ...people.access import NotARater, account_key, of_rater
 from ...web import limits
 from ...web.pages import wants_json
 from ...web.preferences import in_list
+from ...web.sent import uuid_of
 from .. import queue
 from ..content import OUTCOME_MESSAGES, Showing, outlook_json, rating_json, saved_json, task_json
 from ..forms import ClaimForm, RatingForm, comment_of
@@ -110,7 +111,7 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
         form.add_error(None, SENT_BEFORE_WARNING)
         return desk(request, rater, task, form=form, status=409)
     if wants_json(request):
-        return JsonResponse({"key": text_of(form.submission.client_key), **saved_json(saved)})
+        return JsonResponse({"key": form.submission.client_key, **saved_json(saved)})
     if saved.right_answer:  # the task was a warm-up
         return answer_page(request, rater, task, saved)
     if saved.outcome in OUTCOME_MESSAGES:
@@ -122,19 +123,20 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
 
 @act_of_rater
 def skip_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
-    key, comment = sent_key(request, "client_key"), comment_of(request.POST.get("comment", ""))
+    key = uuid_of(request.POST.get("client_key", ""))
+    comment = comment_of(request.POST.get("comment", ""))
     queue.skip(rater, task_or_404(rater, token), comment=comment, client_key=key)
-    return JsonResponse({"key": text_of(key)}) if wants_json(request) else next_page(request, rater)
+    return JsonResponse({"key": key}) if wants_json(request) else next_page(request, rater)
 
 
 @act_of_rater
 def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
-    key = sent_key(request, "client_key")
-    task = queue.undo(rater, act=sent_key(request, "act"), client_key=key)
+    key, act = uuid_of(request.POST.get("client_key", "")), uuid_of(request.POST.get("act", ""))
+    task = queue.undo(rater, act=act, client_key=key)
     if wants_json(request):
         content = task_json(task, Showing.of(rater, [task])) if task else None
         revision = {"revision": content["base_revision"]} if content else {}
-        return JsonResponse({"key": text_of(key), "task": content, **revision})
+        return JsonResponse({"key": key, "task": content, **revision})
     if task is None:
         messages.info(request, gettext("There is nothing to undo."))
         return redirect("rate", rater.collection.slug)
@@ -166,14 +168,3 @@ def conflict_answer(request, rater, task, form, current) -> HttpResponse:
     stored = {"current": own, "revision": current.revision if current else 0}
     error = gettext("You rated this document in another window as well. Which rating stands?")
     return JsonResponse({"error": error, **stored}, status=409)
-
-
-def sent_key(request: HttpRequest, name: str) -> UUID | None:
-    try:
-        return UUID(request.POST.get(name, ""))
-    except ValueError:
-        return None
-
-
-def text_of(key: UUID | None) -> str | None:
-    return str(key) if key else None

@@ -29,6 +29,6 @@ class Command(CollectionCommand):
         jobs.fetch_pictures(collection, None)
         if order:
             judging.save_settings(collection, order=order)
-        self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_assignments:,} ratings newly wanted.")
-        for name, count in pooled.by_system.items():
-            self.stdout.write(f"  {name}: {count:,} pairs, {pooled.only_by_system[name]:,} of them its own")
+        self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_ratings:,} ratings newly wanted.")
+        for name, count, own in pooled.by_system:
+            self.stdout.write(f"  {name}: {count:,} pairs, {own:,} of them its own")

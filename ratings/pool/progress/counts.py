@@ -4,6 +4,7 @@ Everything is counted from assignments, ratings, checks and events when it is ne
 could be wrong. The number of database queries does not depend on the data.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -73,10 +74,6 @@ class Work:
     def holds(self) -> int:
         return self.held + self.expired
 
-    @property
-    def takes_more(self) -> bool:
-        return self.may_rate and not self.full
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -111,9 +108,11 @@ class Progress:
     def hints(self, work: Work) -> list[str]:
         """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
         pace, usual = work.pace, self.pace
-        is_unread = pace and pace.unread(work.too_fast)
+        is_unread = pace is not None and pace.unread(work.too_fast)
+        is_fast = False
         # The usual pace is that of raters who are not left out: there may be none.
-        is_fast = pace and usual and not is_unread and pace.n >= FEWEST_ANSWERS and pace.middle < usual.middle / 3
+        if pace and usual and pace.n >= FEWEST_ANSWERS and not is_unread:
+            is_fast = pace.middle < usual.middle / 3
         hints = {
             "too fast to have read": is_unread,
             "fewer gold hits than all raters together": work.gold.below(self.gold),
@@ -132,13 +131,13 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
     passed, broken = _add_counts(works, ratings)
-    held, extra = _leases(collection, works, now or timezone.now())
+    held, extra_leases = _leases(collection, works, now or timezone.now())
     done = _done(collection, works)
     by_day = _by_day(ratings.counted())
-    # An extra lease, such as of gold, is one of the still wanted rows, but its rating was not requested.
-    extent = Extent(done=done, held=held, open=still_wanted(collection).count() - held - extra)
+    # An extra lease, such as of gold, is one of the waiting assignments, but its rating was not requested.
+    requested = still_wanted(collection).count() - extra_leases
     surplus = max(0, sum(by_day.values()) - done)  # grades that filled nothing that was requested
-    return Progress(extent, by_day, surplus, works, passed, broken)
+    return Progress(Extent(done, held, open=requested - held), by_day, surplus, works, passed, broken)
 
 
 def ratings_left(collection: Collection) -> int:
@@ -176,16 +175,17 @@ def repeats(rater_ids: Sequence[int]) -> QuerySet:
 
 def hits(rater_ids: Sequence[int]) -> dict[str, dict[int, Share]]:
     """{"gold": rater id → share of hits, "repeats": rater id → share with the same grade}. Two queries."""
-    ratings = Rating.objects.filter(rater__in=rater_ids).order_by()
-
-    def shares(answers: QuerySet, hit: Q) -> dict[int, Share]:
-        counts = answers.values_list("rater").annotate(hits=Count("pk", filter=hit), n=Count("pk"))
-        return {rater_id: Share(hit_count, n) for rater_id, hit_count, n in counts}
-
+    gold = gold_answers(Rating.objects.filter(rater__in=rater_ids))
     return {
-        "gold": shares(gold_answers(ratings), Q(grade=F("pair__anchor__grade"))),
-        "repeats": shares(repeats(rater_ids).order_by(), Q(first=F("event__value"))),
+        "gold": shares(gold, "rater", hit=Q(grade=F("pair__anchor__grade"))),
+        "repeats": shares(repeats(rater_ids), "rater", hit=Q(first=F("event__value"))),
     }
+
+
+def shares(answers: QuerySet, column: str, *, hit: Q) -> dict[int, Share]:
+    """Each id in this column → the share of its answers that are a `hit`. One query."""
+    counts = answers.order_by().values_list(column).annotate(hits=Count("pk", filter=hit), n=Count("pk"))
+    return {pk: Share(hits, n) for pk, hits, n in counts}
 
 
 def gold_hits(collection: Collection) -> Share:
@@ -205,7 +205,7 @@ def _works(raters: QuerySet) -> dict[int, Work]:
 
 
 def _add_counts(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """Two dicts, pair → raters: those who passed it, and those who reported it broken. Adds counts to `works`."""
+    """`Progress.passed` and `Progress.broken`. Adds all counts but those of leases to `works`."""
     for rater_id, n in ratings.values_list("rater").annotate(n=Count("pk")):
         works[rater_id].graded = n  # all ratings, until `_add_passed` takes those without a grade off
     passed, broken = _add_passed(works, ratings)
@@ -229,24 +229,24 @@ def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, se
 
     Also fills `cannot` and `put_off` of each work, and takes ratings without a grade off its `graded`.
     """
-    passed: dict[int, set[int]] = {}
-    broken: dict[int, set[int]] = {}
+    passed = defaultdict[int, set[int]](set)
+    broken = defaultdict[int, set[int]](set)
     left_out = {work.rater.pk for work in works.values() if work.rater.left_out_at}
     for pair_id, rater_id, reason in ratings.filter(grade__isnull=True).values_list("pair", "rater", "reason"):
         works[rater_id].graded -= 1
         works[rater_id].cannot += 1
         if rater_id in left_out:
             continue
-        passed.setdefault(pair_id, set()).add(rater_id)
+        passed[pair_id].add(rater_id)
         if reason in (Reason.BROKEN, Reason.PICTURE):
-            broken.setdefault(pair_id, set()).add(rater_id)
+            broken[pair_id].add(rater_id)
     graded = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
     skips = RatingEvent.objects.standing().filter(rater__in=list(works), kind=Kind.SKIP).order_by()
     skips = skips.annotate(graded_now=Exists(graded))
     for pair_id, rater_id, graded_now in skips.values_list("pair", "rater", "graded_now"):
         works[rater_id].put_off += 1
         if not graded_now and rater_id not in left_out:
-            passed.setdefault(pair_id, set()).add(rater_id)
+            passed[pair_id].add(rater_id)
     return passed, broken
 
 

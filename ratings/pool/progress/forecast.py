@@ -28,13 +28,14 @@ def forecast(progress: Progress, today: date) -> str:
     days = (today - first_day).days
     if days < FEWEST_DAYS:
         return f"No forecast before {FEWEST_DAYS} complete days of rating."
-    # The share of the grades that fill wanted ratings: surplus grades bring the end no nearer.
-    filling = 1 - progress.surplus / progress.graded
-    counts = [filling * progress.by_day.get(today - timedelta(days=back), 0) for back in range(1, days + 1)]
-    if not any(counts):
+    # Surplus grades bring the end no nearer: this share of the grades fills wanted ratings.
+    useful_share = 1 - progress.surplus / progress.graded
+    latest_days = [today - timedelta(days=back) for back in range(1, days + 1)]
+    useful_grades = [useful_share * progress.by_day.get(day, 0) for day in latest_days]
+    if not any(useful_grades):
         return f"No forecast: nobody has graded anything in the last {days} days."
-    mean = fmean(counts)
-    two_errors = 2 * stdev(counts) / sqrt(days)
+    mean = fmean(useful_grades)
+    two_errors = 2 * stdev(useful_grades) / sqrt(days)
     early = _end(left, mean + two_errors, today)
     late = _end(left, mean - two_errors, today)
     if early is None:

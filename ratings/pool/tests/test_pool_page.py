@@ -71,9 +71,9 @@ def test_a_plan_says_what_a_pool_would_do_and_writes_nothing(world):
     assert rows() == before
     # q1: a b of bm25, c d of dense; q2: a of bm25. Three ratings of each.
     assert "5 pairs, 5 of them new; 15 more ratings wanted." in text(page)
-    assert page.context["plan"]["by_system"] == [("bm25", 3, 3), ("dense", 2, 2)]
+    assert page.context["plan"]["plan"].by_system == [("bm25", 3, 3), ("dense", 2, 2)]
     deeper = world.get(**world.asked(depth=3))  # c now is of both
-    assert deeper.context["plan"]["by_system"] == [("bm25", 4, 3), ("dense", 2, 1)]
+    assert deeper.context["plan"]["plan"].by_system == [("bm25", 4, 3), ("dense", 2, 1)]
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -90,12 +90,12 @@ def test_a_plan_is_what_the_pool_then_does(world, depth, wanted):
     gold = Pair.objects.get(pk=unasked)
     facts = {"pair": gold, "query_id": gold.query_id, "collection": world.collection, "extra": True}
     Assignment.objects.create(**facts, rater=world.rater, state="leased", leased_until=NOW)
-    planned = pooling.plan(world.collection, depth=depth, wanted=wanted)
+    sent = {"depth": depth, "wanted": wanted, "systems": list(world.collection.systems.all())}
+    planned = pooling.plan(world.collection, **sent)
     done = pooling.pool(world.collection, depth=depth, wanted=wanted)
-    assert planned.new_ratings == done.new_assignments
+    assert planned.new_ratings == done.new_ratings
     assert (planned.pairs, planned.by_system) == (done.pairs, done.by_system)
-    assert planned.only_by_system == done.only_by_system
-    assert pooling.plan(world.collection, depth=depth, wanted=wanted).new_ratings == 0
+    assert pooling.plan(world.collection, **sent).new_ratings == 0
 
 
 def pk_of(world, query: str, document: str) -> tuple[int, int]:

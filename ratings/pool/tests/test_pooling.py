@@ -4,7 +4,7 @@ from django.core.management import CommandError, call_command
 from ratings.desk import queue
 from ratings.models import Assignment, Pair
 from ratings.pool.adjudication import adjudicate
-from ratings.pool.pooling import MOST_RATINGS_OF_PAIR, Pooled, holes, pool, want_holes
+from ratings.pool.pooling import MOST_RATINGS_OF_PAIR, Plan, holes, pool, want_holes
 from ratings.tests.cast import NOW, grade, make_collection, make_pair, make_ranking, make_rater, next_pair
 
 pytestmark = pytest.mark.django_db
@@ -21,14 +21,14 @@ def collection():
 def test_a_pool_is_the_union_of_the_first_places(collection):
     # bm25's first two: a b; dense's first two: b d. Together a, b, d; b is in both.
     pooled = pool(collection, depth=2, wanted=1)
-    assert pooled == Pooled(3, 3, {"bm25": 2, "dense": 2}, {"bm25": 1, "dense": 1})
+    assert pooled == Plan(3, 3, [("bm25", 2, 1), ("dense", 2, 1)])
     assert sorted(Pair.objects.values_list("document__key", flat=True)) == ["a", "b", "d"]
 
 
 def test_the_same_pool_again_adds_nothing_and_a_deeper_one_adds_the_rest(collection):
     pool(collection, depth=2, wanted=2)
-    assert pool(collection, depth=2, wanted=2).new_assignments == 0
-    assert pool(collection, depth=3, wanted=2).new_assignments == 2  # only c is new
+    assert pool(collection, depth=2, wanted=2).new_ratings == 0
+    assert pool(collection, depth=3, wanted=2).new_ratings == 2  # only c is new
     assert Assignment.objects.count() == 8
 
 
@@ -38,7 +38,7 @@ def test_a_new_system_wants_only_what_nobody_rated(collection):
     while pair := next_pair(alice):
         queue.save(alice, pair, queue.Submission(grade=grade(collection, "1")), now=NOW)
     make_ranking(collection, "hybrid", "q2", "ab")
-    assert pool(collection, depth=3, wanted=1).new_assignments == 2
+    assert pool(collection, depth=3, wanted=1).new_ratings == 2
 
 
 @pytest.mark.parametrize(("depth", "wanted"), [(0, 1), (1, 0), (-1, 1)])
@@ -48,7 +48,7 @@ def test_a_pool_without_depth_or_ratings_is_refused(collection, depth, wanted):
 
 
 def test_more_ratings_than_the_page_takes_are_refused(collection):
-    assert pool(collection, depth=3, wanted=MOST_RATINGS_OF_PAIR).new_assignments
+    assert pool(collection, depth=3, wanted=MOST_RATINGS_OF_PAIR).new_ratings
     with pytest.raises(ValueError, match="at most"):
         pool(collection, depth=3, wanted=MOST_RATINGS_OF_PAIR + 1)
 

@@ -102,8 +102,8 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
     """All events of a pair, in order and with names."""
     pair = pair_of(collection, token)
     events = list(pair.events.select_related("rater", "actor"))
-    number = {event.pk: place for place, event in enumerate(events, start=1)}
-    undone_by = {event.undoes_id: number[event.pk] for event in events if event.undoes_id}
+    number_of_event = {event.pk: number for number, event in enumerate(events, start=1)}
+    number_of_undo = {event.undoes_id: number_of_event[event.pk] for event in events if event.undoes_id}
     base = base_context(collection)
     labels = {grade.value: grade.label for grade in base["scale"]}
     ratings = ageing.of_collection(collection).filter(pair=pair)
@@ -114,14 +114,14 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
         # An undo has the number of the act that it undoes, and that act has the undo's.
         "acts": [
             {
-                "number": number[event.pk],
+                "number": number,
                 "event": event,
                 "label": labels.get(event.value, ""),
-                "undoes": number.get(event.undoes_id),
-                "undone_by": undone_by.get(event.pk),
+                "undoes": number_of_event.get(event.undoes_id),
+                "undone_by": number_of_undo.get(event.pk),
                 "by_another": event.rater and event.actor_id not in (None, event.rater.user_id),
             }
-            for event in events
+            for number, event in enumerate(events, start=1)
         ],
     }
     return render(request, "ratings/pair_life.html", context)

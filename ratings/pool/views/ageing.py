@@ -1,8 +1,6 @@
 """The page of ratings that have aged, from which raters are asked again."""
 
-from contextlib import suppress
 from datetime import timedelta
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -15,6 +13,7 @@ from django.utils import timezone
 from ...models import Collection
 from ...people.access import SignedInRequest, admin_page, record_act
 from ...web.pages import frame, paged
+from ...web.sent import uuid_of
 from ...words import counted
 from .. import ageing
 
@@ -53,8 +52,8 @@ def ask_aged_again(request: SignedInRequest, collection: Collection) -> HttpResp
     """Ask again for the ratings of the chosen pairs that have aged. Newer ones of those pairs stay."""
     form = AgeForm(request.POST)
     days = form.cleaned_data["days"] if form.is_valid() else None
-    pairs = uuids_in(request.POST.getlist("pair"))
-    if asked := ageing.ask_again(collection, ratings_of(collection, days), pairs, request.user):
+    tokens = [uuid_of(text) for text in request.POST.getlist("pair")[:PAIRS_ON_PAGE]]
+    if asked := ageing.ask_again(collection, ratings_of(collection, days), tokens, request.user):
         messages.success(request, f"{counted(asked, 'rating is', 'ratings are')} wanted anew, from all raters.")
     else:
         messages.info(request, "Nothing changed: choose pairs whose ratings can be asked again.")
@@ -62,16 +61,8 @@ def ask_aged_again(request: SignedInRequest, collection: Collection) -> HttpResp
 
 
 def ratings_of(collection: Collection, days: int | None) -> QuerySet:
+    """The ratings that were given more than `days` days ago; None: those that were given to an older text."""
     ratings = ageing.of_collection(collection)
     if days is None:
         return ageing.to_older_text(ratings)
-    return ageing.given_before(ratings, timezone.now() - timedelta(days=days))
-
-
-def uuids_in(tokens: list[str]) -> list[UUID]:
-    """The tokens among these texts, which somebody sent."""
-    found = []
-    for token in tokens[:PAIRS_ON_PAGE]:
-        with suppress(ValueError):
-            found.append(UUID(token))
-    return found
+    return ratings.filter(changed_at__lt=timezone.now() - timedelta(days=days))

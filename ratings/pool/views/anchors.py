@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -15,9 +15,9 @@ from ...presentation.html import render_current
 from ...web.pages import frame
 from ..anchors import remove_anchor as remove
 from ..anchors import set_anchor
-from ..forms import AnchorForm, FindPairForm, SuggestedForm
+from ..forms import AnchorForm, FindPairForm
 from ..pairs import pair_of, without_names
-from ..progress.counts import gold_answers
+from ..progress.counts import gold_answers, shares
 
 MOST_SUGGESTED_PAIRS = 20
 FEWEST_AGREEING_RATERS = 2  # of a suggested pair; all of them gave the same grade
@@ -72,7 +72,7 @@ def anchors_page(
 ) -> HttpResponse:
     """The page of all anchors, with the form to find a pair and with suggested pairs."""
     scale = list(collection.grades.all())
-    suggested_form = SuggestedForm(request.GET, scale=scale)
+    suggested_grade = next((grade for grade in scale if grade.plain == request.GET.get("grade")), None)
     anchors = Anchor.objects.filter(pair__query__collection=collection)
     anchors = anchors.select_related("grade", "pair__query", "pair__document")
     anchors = anchors.defer("pair__document__body", "pair__document__fields")
@@ -89,8 +89,8 @@ def anchors_page(
         "gold": rows[Anchor.Use.GOLD],
         "missing": missing if warm_up_grades else [],
         "form": form,
-        "asked": suggested_form,
-        "suggested": suggested_pairs(collection, suggested_form.chosen, scale),
+        "suggested_grade": suggested_grade,
+        "suggested": suggested_pairs(collection, suggested_grade, scale),
     }
     return render(request, "ratings/anchors.html", context, status=status)
 
@@ -137,33 +137,28 @@ def hit_shares(collection: Collection) -> dict[int, Share]:
         kind=Check.Kind.WARM_UP,
         event__value__isnull=False,
     )
-
-    def shares(answers: QuerySet, hit: Q) -> dict[int, Share]:
-        by_anchor = answers.order_by().values("pair__anchor").annotate(n=Count("pk"), hits=Count("pk", filter=hit))
-        return {row["pair__anchor"]: Share(hits=row["hits"], n=row["n"]) for row in by_anchor}
-
-    gold_shares = shares(gold, Q(grade=F("pair__anchor__grade")))
-    return gold_shares | shares(warm_ups, Q(event__value=F("pair__anchor__grade__value")))
+    gold_shares = shares(gold, "pair__anchor", hit=Q(grade=F("pair__anchor__grade")))
+    return gold_shares | shares(warm_ups, "pair__anchor", hit=Q(event__value=F("pair__anchor__grade__value")))
 
 
 def suggested_pairs(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
-    """Pairs whose raters all gave the same grade, most raters first; with a `grade`, those with it. Two queries.
+    """The pairs whose raters all gave the same grade, most raters first, without anchors. Three queries.
 
-    Pairs that are anchors already are left out. `n` is the number of raters.
+    Each is {"pair", "n": number of raters, "grade"}. `grade`: only pairs with it; None: with any.
     """
     raters = list(collection.raters.values_list("pk", flat=True))
     # Not by a join: PostgreSQL would begin with the pairs of all collections.
     is_anchor = Exists(Anchor.objects.filter(pair=OuterRef("pair")))
-    agreed = Rating.objects.counted().filter(~is_anchor, rater__in=raters).order_by()
-    agreed = agreed.values("pair").annotate(
+    ratings = Rating.objects.counted().filter(~is_anchor, rater__in=raters).order_by()
+    ratings_of_pair = ratings.values("pair").annotate(
         n=Count("pk"), graded=Count("grade"), lowest=Min("grade"), highest=Max("grade")
     )
     # No rating without a grade, such as "cannot judge", and no two grades.
-    agreed = agreed.filter(n__gte=FEWEST_AGREEING_RATERS, graded=F("n"), lowest=F("highest"))
+    agreed = ratings_of_pair.filter(n__gte=FEWEST_AGREEING_RATERS, graded=F("n"), lowest=F("highest"))
     if grade:
         agreed = agreed.filter(lowest=grade.pk)
     rows = list(agreed.order_by("-n", "pair")[:MOST_SUGGESTED_PAIRS])
     pairs = Pair.objects.select_related("query", "document").defer("document__body", "document__fields")
-    pairs = pairs.in_bulk([row["pair"] for row in rows])
-    by_pk = {grade.pk: grade for grade in scale}
-    return [{"pair": pairs[row["pair"]], "n": row["n"], "grade": by_pk[row["lowest"]]} for row in rows]
+    pair_by_pk = pairs.in_bulk([row["pair"] for row in rows])
+    grade_by_pk = {each.pk: each for each in scale}
+    return [{"pair": pair_by_pk[row["pair"]], "n": row["n"], "grade": grade_by_pk[row["lowest"]]} for row in rows]

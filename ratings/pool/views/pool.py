@@ -4,12 +4,11 @@ A GET previews an act of pooling, the POST does it.
 """
 
 from collections.abc import Callable
-from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from ...desk.figures import Pace
@@ -17,6 +16,7 @@ from ...models import Collection, Pair, Role, System
 from ...people.access import admin_page, readers_page, record_act
 from ...presentation.pictures import fetch_pictures
 from ...web.pages import frame, paged
+from ...web.sent import uuid_of
 from ...web.settings_forms import lock
 from ...words import counted
 from .. import judging, pooling
@@ -49,7 +49,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     fetch_pictures(collection, request.user)
     messages.success(
         request,
-        f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_assignments, 'rating')} newly wanted.",
+        f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_ratings, 'rating')} newly wanted.",
     )
     return redirect("pool", collection.slug)
 
@@ -114,7 +114,8 @@ def change_pairs(
     The message says what was `done` and its `effect`. A refused list is shown as it was typed.
     """
     if "pair" in request.POST:
-        ids = [pair_of(collection, request.POST["pair"]).pk]
+        token = uuid_of(request.POST["pair"])
+        ids = [get_object_or_404(Pair, token=token, query__collection=collection).pk]
     else:
         form = PairsForm(request.POST, collection=collection)
         if not form.is_valid():
@@ -216,22 +217,21 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
 
 def holes_context(request: HttpRequest, collection: Collection, system: System, depth: int) -> dict:
     """The context of one page of queries with holes, and the time that it takes to rate those not wanted yet."""
-    by_query = pooling.holes(collection, system, depth)
-    holes = [hole for query_holes in by_query for hole in query_holes.holes]
-    new = sum(query_holes.new for query_holes in by_query)  # neither wanted nor retired: only these cost time
+    rows = pooling.holes(collection, system, depth)
+    new = sum(row.new for row in rows)  # neither wanted nor retired: only these cost time
     speed = pace(collection)
     return {
         "system": system,
         "depth": depth,
-        "holes": by_query,
-        "count": len(holes),
-        "asked": sum(query_holes.wanted for query_holes in by_query),  # wanted already
-        "retired": sum(hole.retired for hole in holes),
+        "holes": rows,
+        "count": sum(len(row.holes) for row in rows),
+        "asked": sum(row.wanted for row in rows),  # wanted already
+        "retired": sum(row.retired for row in rows),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
         "named": HOLES_LISTED_OF_QUERY,
         "by_system": by_system(collection, depth),
-        **paged(request, by_query, ROWS_ON_PAGE),
+        **paged(request, rows, ROWS_ON_PAGE),
     }
 
 
@@ -245,11 +245,10 @@ def by_system(collection: Collection, depth: int) -> list[tuple[System, int]]:
 
 
 def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
-    """A plan with its hours and the pairs of each system."""
+    """A plan with its hours; None if they are not known, or if it adds nothing."""
     return {
         "plan": plan,
         "hours": speed.hours(plan.new_ratings) if speed and plan.new_ratings else None,
-        "by_system": [(name, n, plan.only_by_system[name]) for name, n in plan.by_system.items()],
     }
 
 
@@ -262,11 +261,3 @@ def wanted_by_number(collection: Collection) -> list[dict]:
 def most_usual(wanted: list[dict]) -> int:
     """The commonest number of wanted ratings; 1 where none is wanted."""
     return max(wanted, key=lambda row: row["n"], default={"wanted": 1})["wanted"]
-
-
-def pair_of(collection: Collection, token: str) -> Pair:
-    """Raises Http404 for a pair of another collection and for an invalid token."""
-    try:
-        return get_object_or_404(Pair, token=UUID(token), query__collection=collection)
-    except ValueError as error:
-        raise Http404("No such pair.") from error

@@ -13,7 +13,7 @@ from ...models import Collection
 from ...people.access import admin_act, admin_page
 from ...web.pages import frame
 from ..progress.cost import mixed_in, work_ahead, work_so_far
-from ..progress.counts import Progress, Work, progress
+from ..progress.counts import Progress, progress
 from ..progress.forecast import forecast
 from ..progress.forms import RateForm, ReleaseForm
 from ..progress.stuck import stuck
@@ -26,6 +26,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The page of progress. With a price in the address it shows costs, too."""
     today = timezone.now().date()
     counted = progress(collection)
+    works_with_hints = [(work, counted.hints(work)) for work in counted.works.values()]
     price_form = RateForm(request.GET if request.GET.keys() & RateForm.base_fields else None)
     context = {
         **frame(collection, "progress"),
@@ -36,18 +37,13 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
         "chart": burn_up(counted, today),
         "days": by_day(counted),
         # Raters with hints (row[1]) first, and then by name: among forty raters a hint is otherwise far down.
-        "rows": sorted(with_hints(counted), key=lambda row: not row[1]),
+        "rows": sorted(works_with_hints, key=lambda row: not row[1]),
         "stuck": stuck(collection, counted),
         "paid": price_form,
         "costs": cost_rows(collection, counted, price_form) if price_form.has_price else None,
         "today": today,
     }
     return render(request, "ratings/progress.html", context, status=400 if price_form.errors else 200)
-
-
-def with_hints(counted: Progress) -> list[tuple[Work, list[str]]]:
-    """(work, hints at what is unusual in it) of each rater."""
-    return [(work, counted.hints(work)) for work in counted.works.values()]
 
 
 def cost_rows(collection: Collection, counted: Progress, price_form: RateForm) -> list[dict]:
@@ -61,8 +57,9 @@ def cost_rows(collection: Collection, counted: Progress, price_form: RateForm) -
     rows = []
     for name, work in (("So far", done), ("Left", ahead), ("In all", done + ahead)):
         cost, least, most = price_form.costs(work)
-        is_range = least is not None and least < most
-        rows.append({"name": name, "work": work, "cost": cost, "least": least if is_range else None, "most": most})
+        if least == most:
+            least = None  # the page names no interval of one point
+        rows.append({"name": name, "work": work, "cost": cost, "least": least, "most": most})
     return rows
 
 
@@ -89,7 +86,8 @@ def burn_up(counted: Progress, today: date) -> dict | None:
     def point(day: float, grades: float) -> str:
         return f"{100 * day / days:.2f},{100 - 100 * grades / top:.2f}"
 
-    before = total = sum(grades for day, grades in counted.by_day.items() if day < first)
+    before = sum(grades for day, grades in counted.by_day.items() if day < first)
+    total = before
     line = [point(0, total)]
     for day, grades in counted.by_day.items():
         if day >= first:
