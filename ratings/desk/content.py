@@ -33,7 +33,7 @@ class Showing(NamedTuple):
     version: int
     presented: Presented
     pictures: Pictures
-    rater: int = 0  # the id of the rater who is shown the tasks; 0: nobody
+    rater: int  # the id of the rater who is shown the tasks
 
     @classmethod
     def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
@@ -43,12 +43,12 @@ class Showing(NamedTuple):
         """
         version = rater.presentation_now or 0
         presented = presented_in(rater.collection_id, version)
-        if not presented.has_pictures:
-            return cls(version, presented, NO_PICTURES, rater.pk)
-        sources = [source_of(task.pair.document) for task in tasks]
-        sources += [source_of_query(task.pair.query) for task in tasks]
-        parts = (*presented.document, *presented.query)
-        return cls(version, presented, pictures_of(rater.collection_id, parts, sources), rater=rater.pk)
+        pictures = NO_PICTURES
+        if presented.has_pictures:
+            sources = [source_of(task.pair.document) for task in tasks]
+            sources += [source_of_query(task.pair.query) for task in tasks]
+            pictures = pictures_of(rater.collection_id, (*presented.document, *presented.query), sources)
+        return cls(version, presented, pictures, rater.pk)
 
 
 def task_json(task: Task, showing: Showing, to_json: Callable[[Task, Showing], dict] | None = None) -> dict:
@@ -91,12 +91,10 @@ def document_json(task: Task, showing: Showing) -> dict:
 def parts_json(task: Task, showing: Showing) -> dict:
     """The document for programs, part by part. The `items` of a part with pictures are their sources: not sent."""
     rendered = render_document(showing.presented, source_of(task.pair.document), showing.pictures)
-    parts = [
-        {**piece._asdict(), "items": [], "pictures": [picture._asdict() for picture in pictures]}
-        if pictures
-        else {**piece._asdict(), "pictures": []}
-        for piece, pictures in zip(rendered.pieces, rendered.pictures, strict=True)
-    ]
+    parts = []
+    for piece, pictures in zip(rendered.pieces, rendered.pictures, strict=True):
+        part = {**piece._asdict(), "pictures": [picture._asdict() for picture in pictures]}
+        parts.append(part | {"items": []} if pictures else part)
     return {"title": rendered.title, "parts": parts}
 
 
@@ -158,12 +156,12 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
     if outlook.why == "not_active":
         return gettext("You get no documents here at the moment."), by_admin
     if outlook.why == "limit":
-        asked = ngettext(
+        thanks = ngettext(
             "You have rated all that you were asked for: %(n)s document. Thank you.",
             "You have rated all that you were asked for: %(n)s documents. Thank you.",
             done,
         )
-        return with_number(asked, done), ""
+        return with_number(thanks, done), ""
     if outlook.why == "warm_up":
         first = ngettext("%(n)s warm-up comes first.", "%(n)s warm-ups come first.", left)
         return with_number(first, left), ""
@@ -175,8 +173,8 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
             "%(n)s documents are open at other raters and may come back at %(time)s UTC.",
             outlook.held_by_others,
         )
-        held = with_number(held, outlook.held_by_others, time=f"{outlook.next_return:%H:%M}")
-        return gettext("Nothing for you at this moment."), held
+        time = f"{outlook.next_return:%H:%M}"
+        return gettext("Nothing for you at this moment."), with_number(held, outlook.held_by_others, time=time)
     if done:
         thanks = ngettext("All done. Thank you for %(n)s rating.", "All done. Thank you for %(n)s ratings.", done)
         return with_number(thanks, done), gettext("When new documents come in they will wait here.")

@@ -138,9 +138,10 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     """
     pairs = {rating.pair_id for rating in ratings}
     done = Assignment.objects.filter(pair__in=pairs, state=State.DONE, extra=False)
-    done_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
-    filled = [done_by_key[key] for key in _keys(ratings) if key in done_by_key]
-    surplus_pairs = {rating.pair_id for rating in ratings if rating.grade_id and _key(rating) not in done_by_key}
+    assignment_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
+    filled_ids = [assignment_by_key[key] for key in _keys(ratings) if key in assignment_by_key]
+    graded = [rating for rating in ratings if rating.grade_id]
+    surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
     # Counted before these ratings go, and with the grades of other raters: those that stay fill new assignments
     # first, by `want`, so that as many are left open as grades go.
     surplus_by_pair = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
@@ -149,7 +150,7 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
         stored.update(set_aside_at=set_aside_at)
     else:
         stored.delete()
-    Assignment.objects.filter(pk__in=filled).update(state=State.OPEN, rater=None)
+    Assignment.objects.filter(pk__in=filled_ids).update(state=State.OPEN, rater=None)
     pairs_by_wanted: dict[int, list[int]] = {}
     for pair, wanted in Pair.objects.filter(pk__in=surplus_pairs).order_by("pk").values_list("pk", "wanted"):
         pairs_by_wanted.setdefault(wanted + surplus_by_pair[pair], []).append(pair)

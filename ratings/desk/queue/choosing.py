@@ -20,7 +20,7 @@ from django.db.models.functions import Coalesce
 from ...database.prepared import Blank, Prepared, PreparedUnion
 from ...models import HAS_ROUND, Anchor, Assignment, Check, Query, Rater, Rating, RatingEvent
 from . import order
-from .leases import COLLECTION, NOW, RATER, State, assignment_of, fill_expired, free, takable
+from .leases import COLLECTION, HAS_ASSIGNMENT, IS_RATED, NOW, RATER, State, fill_expired, free, takable
 from .tasks import held_checks, leased_to
 
 PLENTY_OPEN = 200  # open assignments; if there are fewer, each rater gets a fair share of them
@@ -154,10 +154,10 @@ def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
     if me.restricted and not _any_candidate_statement(key)(**values):
         key = key._replace(count=0)  # no candidates, so only what the rater holds is read
     leases, checks, *candidate_rows = _candidates_statement(key)(**values)
-    last_turn = max((turn for *_, turn in (*leases, *checks)), default=0)
-    holding = Holding(leases=tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=last_turn)
+    turns = [turn for _, _, _, turn in leases + checks]
+    holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
     quota = quota_for(me, holding, count)
-    if min(quota) <= 0:
+    if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
     first_group = [Candidate(*row) for row in chain(*candidate_rows)]
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
@@ -195,8 +195,8 @@ def free_assignments(key: StatementKey) -> QuerySet:
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
     rows = rows.filter(
-        ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
-        ~Exists(assignment_of(OuterRef("pair"), RATER)),
+        ~IS_RATED,
+        ~HAS_ASSIGNMENT,
         ~Exists(older.exclude(pk__in=taken) if taken else older),
         pair__retired_at__isnull=True,
     )
@@ -276,7 +276,10 @@ def _any_candidate_statement(key: StatementKey) -> Prepared:
 
 
 def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[str, Any]) -> Iterator[Candidate]:
-    """The candidates of the groups after the first one. Each group is read when the one before it is used up."""
+    """The candidates of the groups after the first one. Each group is read when the one before it is used up.
+
+    `first_group`: the candidates of the first one. `values`: those of the blanks of the statement.
+    """
     group_field = order.ORDERS[key.order].group_field
     seen = []  # for each group so far, the value by which the order leaves it out
     if group_field and first_group:
@@ -300,7 +303,8 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
         return []
     pairs = padded([pair for pair, *_ in put_off_rows])
     (free_rows,) = _free_of_pairs_statement(key)(**values, **numbered("pair", pairs))
-    free_by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
+    free_candidates = [Candidate(*row) for row in free_rows]
+    free_by_pair = {candidate.pair: candidate for candidate in free_candidates}
     items: list[Item] = []
     candidates_left = quota.candidates
     for pair, query, is_repeat, _ in put_off_rows[: quota.tasks]:
@@ -359,10 +363,7 @@ def _free_of_pairs_statement(key: StatementKey) -> PreparedUnion:
 def extra_golds(restricted: bool) -> QuerySet:
     """The gold anchors that a rater can still get as extra assignments, including those that they put off."""
     golds = Anchor.objects.of(COLLECTION).filter(
-        ~Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"))),
-        ~Exists(assignment_of(OuterRef("pair"), RATER)),
-        use=Anchor.Use.GOLD,
-        pair__retired_at__isnull=True,
+        ~IS_RATED, ~HAS_ASSIGNMENT, use=Anchor.Use.GOLD, pair__retired_at__isnull=True
     )
     return golds.filter(pair__query__in=queries_of(RATER)) if restricted else golds
 

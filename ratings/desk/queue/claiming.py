@@ -53,7 +53,7 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
         failed = {candidate.pk for candidate in candidates} - held_ids  # other raters were faster
         if not failed:
             has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
-            return in_turn(held_rows, open_checks(me) if has_checks else ())
+            return in_turn(held_rows, open_checks(rater=me.pk) if has_checks else ())
         # Or none was leased, because somebody took the role of the rater meanwhile: see `_lease`.
         if not Rater.objects.able().filter(pk=me.pk).exists():
             release_all(me)
@@ -87,9 +87,8 @@ def _hold(
     if len(candidates) < len(turns):
         hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
         repeats = [item for item in turns if isinstance(item, RepeatPair)]
-        turn_of_pair = {repeat.pair: turns[repeat] for repeat in repeats}
-        hold_checks(me, REPEAT, turn_of_pair, now, {repeat.pair: repeat.place for repeat in repeats})
-    return held_assignments(me)
+        hold_checks(me, REPEAT, {repeat.pair: (turns[repeat], repeat.place) for repeat in repeats}, now)
+    return held_assignments(rater=me.pk)
 
 
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:

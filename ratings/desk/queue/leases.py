@@ -19,6 +19,10 @@ State = Assignment.State
 RATER, COLLECTION = Blank("rater", Assignment, "rater"), Blank("collection", Assignment, "collection")
 NOW = Blank("now", Assignment, "leased_until")
 
+# Whether the rater has an assignment, or a rating, of the `pair` of the row.
+HAS_ASSIGNMENT = Exists(Assignment.objects.filter(pair=OuterRef("pair"), rater=RATER))
+IS_RATED = Exists(Rating.objects.filter(pair=OuterRef("pair"), rater=RATER))
+
 
 def free(now: datetime | Blank) -> Q:
     """The condition for assignments that any rater may take: open, or with an expired lease.

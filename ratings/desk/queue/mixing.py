@@ -17,7 +17,6 @@ from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from itertools import chain
-from types import MappingProxyType
 
 from django.conf import settings
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
@@ -25,7 +24,18 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquer
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUnion
 from ...models import Anchor, Assignment, Check, LostLease, Rater, Rating, RatingEvent
 from .choosing import COLLECTION, Candidate, Choice, ExtraGold, Item, RepeatPair, extra_golds, free_by_query, skips
-from .leases import LEASE, NOW, RATER, State, assignment_of, free, takable, turn_before_all
+from .leases import (
+    HAS_ASSIGNMENT,
+    IS_RATED,
+    LEASE,
+    NOW,
+    RATER,
+    State,
+    assignment_of,
+    free,
+    takable,
+    turn_before_all,
+)
 from .order import comes_by_query
 from .tasks import REPEAT, WARM_UP
 
@@ -55,25 +65,25 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
     for grade, pair in shuffled:
         pairs_of_grade[grade] += 1
         round_of_pair[pair] = pairs_of_grade[grade]
-    in_order = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # within a round as shuffled
+    by_round = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # within a round as shuffled
     put_off = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
     # What was put off takes places, too, but at least one new warm-up comes first.
-    pairs = [pair for pair in in_order if pair not in put_off][: max(count - len(put_off), 1)]
-    hold_checks(me, WARM_UP, {pair: FIRST_TURN + place for place, pair in enumerate(pairs)}, now)
+    new_count = max(count - len(put_off), 1)
+    new_pairs = [pair for pair in by_round if pair not in put_off][:new_count]
+    hold_checks(me, WARM_UP, {pair: (FIRST_TURN + i, 0) for i, pair in enumerate(new_pairs)}, now)
 
 
-def hold_checks(
-    me: Rater, kind: str, turns: dict[int, int], now: datetime, places: Mapping[int, int] = MappingProxyType({})
-) -> None:
-    """Make the rater hold checks of this kind, of the pairs in `turns` (pair id → turn).
+def hold_checks(me: Rater, kind: str, positions: dict[int, tuple[int, int]], now: datetime) -> None:
+    """Make the rater hold checks of this kind. `positions`: pair id → (turn, place).
 
-    `places`: pair id of a repeat → before which of the rater's wanted pairs it comes. Warm-ups have none.
+    The place of a repeat says before which of the rater's wanted pairs it comes. That of a warm-up is 0.
     """
-    unanswered = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind} if turns else ()
-    for pair, turn in turns.items():
-        place = places.get(pair, 0)
+    if not positions:
+        return
+    unanswered = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind}
+    for pair, (turn, place) in positions.items():
         if pair in unanswered:
             me.checks.filter(kind=kind, event__isnull=True, pair=pair).update(turn=turn, place=place)
         else:
@@ -94,18 +104,21 @@ def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     Nothing follows the last candidate, because its place would give it away. The result is cut to the quota.
     """
     collection, most = me.collection, choice.quota.tasks
-    if not (collection.gold_share or collection.repeat_share) or not choice.new:
+    nothing_to_mix = not collection.gold_share and not collection.repeat_share
+    if nothing_to_mix or not choice.new:
         return (choice.new + choice.put_off)[:most]
     queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None
     mix = mix_of(me, me.restricted, free_by_query(me, now, queries), now, me.acts)
     repeats = _repeats_for(me, most) if collection.repeat_share else []
-    chosen = {candidate.pair for candidate in choice.new}
+    chosen_pairs = {candidate.pair for candidate in choice.new}
     items: list[Item] = []
     for candidate in choice.new:
         if len(items) >= most:
             break
-        extra = mix.take_gold_before(candidate, chosen) or mix.take_repeat_before(candidate, repeats)
-        items += [extra, candidate] if extra else [candidate]
+        mixed_in = mix.take_gold_before(candidate, chosen_pairs) or mix.take_repeat_before(candidate, repeats)
+        if mixed_in:
+            items.append(mixed_in)
+        items.append(candidate)
         mix.count(candidate)
     return (items + choice.put_off)[:most]
 
@@ -180,26 +193,28 @@ class Mix:
         early = sum(n for place, n in self.repeats_at.items() if group.own_pairs and place > self._own_pairs)
         return self._gold_to_come(query) + max(0, later - early)
 
-    def take_gold_before(self, candidate: Candidate, chosen: set[int]) -> ExtraGold | Candidate | None:
-        """Take the gold that comes before the candidate out of the mix, and count it; None where none comes.
+    def take_gold_before(self, candidate: Candidate, chosen_pairs: set[int]) -> ExtraGold | Candidate | None:
+        """The gold that comes before the candidate, taken out of the mix and counted; None where none comes.
 
-        `chosen`: the pairs of the same claim, which keep their own turns.
+        `chosen_pairs`: the pairs of the same claim, which keep their own turns.
         """
         key = self._key(candidate)
         group = self.groups[key]
         place = group.own_pairs + 1  # of the candidate, among the wanted pairs of its group
         marks_so_far = self._gold_marks(key, place)
-        is_marked = marks_so_far > self._gold_marks(key, group.own_pairs)
-        if not is_marked or group.gold_had >= marks_so_far or place in group.filled_places:
-            return None
+        if marks_so_far == self._gold_marks(key, place - 1):
+            return None  # this place has no mark
+        if group.gold_had >= marks_so_far or place in group.filled_places:
+            return None  # the rater has had the gold of this mark
         to_come = self._gold_to_come(key)
         if to_come:
             return None if self._stays_empty(key, marks_so_far, to_come) else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.
-        ahead = next((gold for pair, gold in group.wanted_gold.items() if pair not in chosen), None)
-        if ahead:
-            self.count(ahead)
-        return ahead
+        for pair, gold in group.wanted_gold.items():
+            if pair not in chosen_pairs:
+                self.count(gold)
+                return gold
+        return None
 
     def _stays_empty(self, key: int, mark: int, to_come: int) -> bool:
         """Whether no gold comes at this mark, because the gold to come is spread over all marks that are left.
@@ -212,20 +227,21 @@ class Mix:
         return keyed_random("filled", self.rater.pk, key, mark) * marks_left >= to_come
 
     def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
-        """Take the repeat that comes before the candidate from the list, and count it; None where none comes."""
+        """The repeat that comes before the candidate, taken from the list and counted; None where none comes."""
         place = self._own_pairs + 1  # of the candidate, among all wanted pairs
+        if place <= PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
+            return None  # too early, or one came before this pair already
         key = self._key(candidate)
-        own = self.groups[key].own_pairs
-        is_marked = self._repeat_marks(key, own + 1) > self._repeat_marks(key, own)
-        if not is_marked or self._own_pairs < PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
-            return None
-        of_any_query = not self.by_query or own == 0
-        repeat = next((repeat for repeat in repeats if of_any_query or repeat.query == candidate.query), None)
-        if repeat is None:
-            return None
-        repeats.remove(repeat)
-        self.repeats_at[place] += 1
-        return repeat._replace(place=place)
+        own_pairs = self.groups[key].own_pairs
+        if self._repeat_marks(key, own_pairs + 1) == self._repeat_marks(key, own_pairs):
+            return None  # this place has no mark
+        may_be_of_any_query = not self.by_query or own_pairs == 0
+        for repeat in repeats:
+            if may_be_of_any_query or repeat.query == candidate.query:
+                repeats.remove(repeat)
+                self.repeats_at[place] += 1
+                return repeat._replace(place=place)
+        return None
 
     def count(self, candidate: Candidate) -> None:
         """Count a candidate as one of the rater's own pairs."""
@@ -270,10 +286,11 @@ class Mix:
         return sum(group.own_pairs for group in self.groups.values())
 
 
-def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
-    """The mix of a rater who can still get so many pairs of each query (`can_get`: query id → pairs).
+def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
+    """The mix of a rater who can still get so many pairs of each query (`free_pairs`: query id → number).
 
-    `acts`: the number of the rater's acts, by which the order of gold is drawn. For counts alone it may be 0.
+    `restricted`: whether the rater rates only some queries. `acts`: the number of the rater's acts, by which the
+    order of gold is drawn. For counts alone it may be 0.
     """
     collection, by_query = rater.collection, comes_by_query(rater.collection)
     groups: dict[int, Group] = {} if by_query else {ALL_QUERIES: Group()}
@@ -281,10 +298,10 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
     def group_of(query: int) -> Group:
         return groups.setdefault(query if by_query else ALL_QUERIES, Group())
 
-    for query, count in can_get.items():
-        group_of(query).free_pairs += count
-    for query, count in chain(*_own_pairs_statement()(rater=rater.pk, now=now)):
-        group_of(query).own_pairs += count
+    for query, number in free_pairs.items():
+        group_of(query).free_pairs += number
+    for query, number in chain(*_own_pairs_by_query(rater=rater.pk, now=now)):
+        group_of(query).own_pairs += number
     if collection.gold_share:
         _add_gold(group_of, rater, restricted, now, acts)
     repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
@@ -302,15 +319,14 @@ def mix_of(rater: Rater, restricted: bool, can_get: Mapping[int, int], now: date
 def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, now: datetime, acts: int) -> None:
     """Add to the group of each query the gold that the rater has had, and the gold that they can get."""
     can_get, had = _golds_statement(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
-    for _, _, query, *_ in had:
+    for query, *_ in had:
         group_of(query).gold_had += 1
-
-    def turn(row: tuple) -> tuple:
-        """What the rater gave back earlier comes last: it must not come more often than other pairs."""
-        _, pair, _, _, given_back = row
-        return given_back, keyed_random(rater.pk, acts, pair)
-
-    for free_id, pair, query, holder, _ in sorted(can_get, key=turn):
+    # What the rater gave back earlier comes last: it must not come more often than other pairs.
+    shuffled = sorted(
+        (given_back, keyed_random(rater.pk, acts, pair), pair, query, free_id, holder)
+        for query, pair, free_id, holder, given_back in can_get
+    )
+    for _, _, pair, query, free_id, holder in shuffled:
         if free_id is None:
             group_of(query).extra_gold.append(ExtraGold(pair, query))
         else:
@@ -352,32 +368,30 @@ def keyed_random(*parts: object) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-@cache
-def _own_pairs_statement() -> PreparedUnion:
-    """A statement for (query, number of wanted pairs): that a rater rated or holds, cannot judge, has put off."""
-    pair = OuterRef("pair")
-    has_assignment = Exists(assignment_of(pair, RATER))
-    is_rated = Exists(Rating.objects.filter(rater=RATER, pair=pair))
-    is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=pair))
-    is_gold = Exists(Anchor.objects.filter(pair=pair, use=Anchor.Use.GOLD))
+def _own_pair_counts() -> list[QuerySet]:
+    """(query, number of wanted pairs) that a rater rated or holds; that they cannot judge; that they put off."""
+    is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=OuterRef("pair")))
+    is_gold = Exists(Anchor.objects.filter(pair=OuterRef("pair"), use=Anchor.Use.GOLD))
     rated_or_held = Assignment.objects.filter(rater=RATER, extra=False)
-    cannot = Rating.objects.filter(~has_assignment, ~is_gold | is_wanted, rater=RATER, grade__isnull=True)
-    put_off = skips().filter(is_wanted, ~has_assignment, ~is_rated)
+    cannot = Rating.objects.filter(~HAS_ASSIGNMENT, ~is_gold | is_wanted, rater=RATER, grade__isnull=True)
+    put_off = skips().filter(is_wanted, ~HAS_ASSIGNMENT, ~IS_RATED)
 
     def by_query(rows: QuerySet, query: str) -> QuerySet:
         return rows.order_by().values(query).annotate(n=Count("pair", distinct=True)).values_list(query, "n")
 
-    return PreparedUnion(
-        lambda: [by_query(rated_or_held, "query"), by_query(cannot, "query"), by_query(put_off, "pair__query")]
-    )
+    return [by_query(rated_or_held, "query"), by_query(cannot, "query"), by_query(put_off, "pair__query")]
+
+
+_own_pairs_by_query = PreparedUnion(_own_pair_counts)
 
 
 @cache
 def _golds_statement(restricted: bool) -> PreparedUnion:
     """A statement for the gold that a rater can get, and for the gold that they have had, hold or put off.
 
-    Each with its free assignment: if there is none, it is extra gold. Last, whether they gave it back. Of the gold
-    that they have had only the query is read; its other columns make the rows equally long.
+    The columns: query, pair, free assignment of the pair (None: it is extra gold), whose lease on that expired,
+    and 1 if the rater gave the pair back. Of the gold that they have had only the query matters; its other columns
+    make the rows equally long.
     """
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
@@ -388,13 +402,11 @@ def _golds_statement(restricted: bool) -> PreparedUnion:
         holder=Subquery(takable_rows.values("rater")[:1]),
         lost=Case(When(lost, then=1), default=0),
     )
-    has_assignment = Exists(assignment_of(OuterRef("pair"), RATER))
-    rated = Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair")))
-    had = Anchor.objects.of(COLLECTION).filter(has_assignment | rated | put_off, use=Anchor.Use.GOLD)
+    had = Anchor.objects.of(COLLECTION).filter(HAS_ASSIGNMENT | IS_RATED | put_off, use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
-            golds.values_list("free", "pair", "pair__query", "holder", "lost"),
-            had.values_list("pk", "pair", "pair__query", "pk", "pk"),
+            golds.values_list("pair__query", "pair", "free", "holder", "lost"),
+            had.values_list("pair__query", "pair", "pk", "pk", "pk"),
         ]
     )
 
@@ -412,24 +424,26 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     First come those that the rater gave back unanswered, then pairs of the current query, then pairs of any query.
     These are in the order of the grades from a random act on, and then from the first act to that one.
     """
-    some_acts_ago, first_act = _event_range(ACTS_BEFORE_REPEAT)(rater=me.pk)
+    some_acts_ago, first_act = _event_range(rater=me.pk)
     if not some_acts_ago:
         return []
-    before, first = some_acts_ago[0][0], first_act[0][0]  # ids of events
+    [(before,)], [(first,)] = some_acts_ago, first_act  # ids of events
     start = first + int(keyed_random(me.pk, me.acts) * (before - first))
     # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
     # out. No query has the id 0.
     query = me.last_query if comes_by_query(me.collection) else 0
     lists = _repeats_statement(count)(rater=me.pk, before=before, start=start, current_query=query)
-    without_doubles = dict.fromkeys(chain.from_iterable(lists))
+    without_doubles = dict.fromkeys(chain.from_iterable(lists))  # a set would lose the order
     return [RepeatPair(*row) for row in without_doubles]
 
 
-@cache
-def _event_range(after: int) -> PreparedUnion:
-    """A statement for two events of a rater: the one that `after` - 1 others follow, and the first of all."""
+def _first_and_recent_event() -> list[QuerySet]:
+    """Two events of a rater: the one that ACTS_BEFORE_REPEAT - 1 others follow, and the first of all."""
     events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
-    return PreparedUnion(lambda: [events.order_by("-pk")[after - 1 : after], events.order_by("pk")[:1]])
+    return [events.order_by("-pk")[ACTS_BEFORE_REPEAT - 1 : ACTS_BEFORE_REPEAT], events.order_by("pk")[:1]]
+
+
+_event_range = PreparedUnion(_first_and_recent_event)
 
 
 @cache
@@ -464,11 +478,10 @@ def _repeats_statement(count: int) -> PreparedUnion:
         pair__retired_at__isnull=True,
     )
     of_query = graded.filter(pair__query=Blank("current_query", Assignment, "query"))
-    grades = [
-        rows.filter(side_of_start).order_by("pk").values_list("pair", "pair__query")[:count]
-        for rows in (of_query, graded)
-        for side_of_start in (Q(pk__gte=start), Q(pk__lt=start))
-    ]
+    columns = ("pair", "pair__query")
     # More than `count` of those given back, because the first ones may not be of the current query.
-    repeats = given_back.order_by("pk").values_list("pair", "pair__query")[:MOST_GIVEN_BACK]
-    return PreparedUnion(lambda: [repeats, *grades])
+    lists = [given_back.order_by("pk").values_list(*columns)[:MOST_GIVEN_BACK]]
+    for rows in (of_query, graded):
+        in_order = rows.order_by("pk").values_list(*columns)
+        lists += [in_order.filter(pk__gte=start)[:count], in_order.filter(pk__lt=start)[:count]]
+    return PreparedUnion(lambda: lists)

@@ -94,9 +94,7 @@ def _left(me: Rater, now: datetime) -> int:
 
     Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
     """
-    put_off = skips(me).filter(pair=OuterRef("pair"))
-    free = _unrated_by(me, _free_pairs(me, now)).annotate(put_off=Subquery(put_off.values("pk")[:1]))
-    free_pairs = list(free.values_list("query", "put_off")[: MOST_COUNTED_PAIRS + 1])
+    free_pairs = list(_free_pairs(me, now)[: MOST_COUNTED_PAIRS + 1])
     left = me.n_leased + held_checks(me).count() + len(free_pairs) + len(put_off_extras(me, me.restricted, now))
     if left > MOST_COUNTED_PAIRS or not (me.collection.gold_share or me.collection.repeat_share):
         return left
@@ -117,10 +115,7 @@ def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -
     leased = Assignment.objects.filter(rater=me, state=State.LEASED, query__in=queries)
     left = Counter(leased.values_list("query", flat=True))
     left.update(held_checks(me).filter(**of_pair).values_list("pair__query", flat=True))
-    put_off = skips(me).filter(pair=OuterRef("pair"))
-    free = _unrated_by(me, _free_pairs(me, now).filter(query__in=queries))
-    free = free.annotate(put_off=Subquery(put_off.values("pk")[:1]))
-    free_pairs = list(free.values_list("query", "put_off"))
+    free_pairs = list(_free_pairs(me, now).filter(query__in=queries))
     left.update(query for query, _ in free_pairs)
     left.update(query for query in put_off_extras(me, me.restricted, now) if query in queries)
     if me.collection.gold_share or me.collection.repeat_share:
@@ -147,9 +142,13 @@ def _in_reach(me: Rater) -> QuerySet:
 
 
 def _free_pairs(me: Rater, now: datetime) -> QuerySet:
-    """One free assignment of each pair that the rater does not hold: open, or with an expired lease."""
+    """(query, id of the event by which the rater put it off, or None) of each pair that the rater can get.
+
+    These are free pairs, open or with an expired lease, that the rater neither holds nor has rated.
+    """
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
+    put_off = skips(me).filter(pair=OuterRef("pair"))
     # A grade that came with an import, or after its lease was lost, is surplus. It will fill one of the expired
     # leases of its pair, which is then free for nobody.
     stays_free = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
@@ -159,9 +158,11 @@ def _free_pairs(me: Rater, now: datetime) -> QuerySet:
         own=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
         # The oldest free assignment of a pair stands for it: those that have an `older` one are left out.
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
+        put_off=Subquery(put_off.values("pk")[:1]),
     )
+    rows = _unrated_by(me, rows.filter(free(now) & stays_free & HAS_ROUND, own=None, older=None))
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
-    return rows.filter(free(now) & stays_free & HAS_ROUND, own=None, older=None).order_by("round", "lot")
+    return rows.order_by("round", "lot").values_list("query", "put_off")
 
 
 def _held_by_others(me: Rater, now: datetime) -> QuerySet:

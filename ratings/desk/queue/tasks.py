@@ -31,27 +31,28 @@ def held(rater: Rater) -> list[Task]:
 
     An expired lease is held until another rater takes the pair.
     """
-    return in_turn(held_assignments(rater), open_checks(rater))
+    return in_turn(held_assignments(rater=rater.pk), open_checks(rater=rater.pk))
 
 
 def task(rater: Rater, token: UUID) -> Task | None:
     """The task of a token; None if the rater never held it and never acted on it."""
-    if pair := _known.first(rater=rater.pk, collection=rater.collection_id, token=token):
+    if pair := _pair_of_token.first(rater=rater.pk, collection=rater.collection_id, token=token):
         return _task_of(pair)
-    check = _known_check.first(rater=rater.pk, token=token)
+    check = _check_of_token.first(rater=rater.pk, token=token)
     return check_task(check) if check else None
 
 
-def _known_by() -> QuerySet:
+def _pair_of_token_statement() -> QuerySet:
     """The pair with the token, if the rater has or had an assignment of it or acted on it."""
-    holds = Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk"))
-    held_before = LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk"))
-    known = Pair.objects.filter(token=_TOKEN, query__collection=Blank("collection", Rater, "collection"))
-    known = known.filter(Exists(holds) | Exists(acts_on(_RATER, "pk")) | Exists(held_before))
-    return with_own(known.select_related("query", "document"), _RATER, "pk")
+    has_assignment = Exists(Assignment.objects.filter(rater=_RATER, pair=OuterRef("pk")))
+    had_assignment = Exists(LostLease.objects.filter(rater=_RATER, pair=OuterRef("pk")))
+    acted = Exists(acts_on(_RATER, "pk"))
+    pairs = Pair.objects.filter(token=_TOKEN, query__collection=Blank("collection", Rater, "collection"))
+    pairs = pairs.filter(has_assignment | acted | had_assignment)
+    return with_own(pairs.select_related("query", "document"), _RATER, "pk")
 
 
-_known = Prepared(_known_by)
+_pair_of_token = Prepared(_pair_of_token_statement)
 
 
 def pair_task(rater: Rater, pair_id: int) -> Task:
@@ -69,17 +70,18 @@ def _task_of(pair: Pair) -> Task:
 
 
 def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]:
-    """The tasks of leased assignments, which `with_own` annotated, and of checks, by turn."""
-    # Ids of ratings; usually none: a rater seldom holds a pair that they have rated.
-    ids = [row.own_rating for row in leased if row.own_rating]
-    ratings = Rating.objects.select_related("grade").in_bulk(ids)
-    by_turn: list[tuple] = []  # (turn, id of the pair, task); the id decides between equal turns
+    """The tasks of leased assignments, which `with_own` annotated, and of checks, sorted by turn."""
+    # Usually none: a rater seldom holds a pair that they have rated.
+    rating_ids = [row.own_rating for row in leased if row.own_rating]
+    ratings = Rating.objects.select_related("grade").in_bulk(rating_ids)
+    tasks: list[tuple[int, int, Task]] = []  # (turn, id of the pair, task); the id decides between equal turns
     for row in leased:
         rating = ratings.get(row.own_rating)
         comment = rating.comment if rating else row.last_comment or ""
-        by_turn.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
-    by_turn += [(check.turn, check.pair_id, check_task(check)) for check in checks]
-    return [task for *_, task in sorted(by_turn, key=lambda row: row[:2])]
+        tasks.append((row.turn, row.pair_id, Task(row.pair.token, row.pair, PAIR, rating, comment)))
+    tasks += [(check.turn, check.pair_id, check_task(check)) for check in checks]
+    tasks.sort(key=lambda entry: entry[:2])
+    return [task for _, _, task in tasks]
 
 
 def leased_to(rater: Rater | Blank) -> QuerySet:
@@ -101,19 +103,11 @@ def checks_of(rater: Rater | Blank) -> QuerySet:
     return checks.select_related("pair__query", "pair__document", "event")
 
 
-def held_assignments(rater: Rater) -> list[Assignment]:
-    return _held_assignments(rater=rater.pk)
-
-
-def open_checks(rater: Rater) -> list[Check]:
-    return _open_checks(rater=rater.pk)
-
-
-_held_assignments = Prepared(
+held_assignments = Prepared(
     lambda: with_own(leased_to(_RATER).select_related("pair__query", "pair__document"), _RATER, "pair")
 )
-_open_checks = Prepared(lambda: held_checks(_RATER))
-_known_check = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
+open_checks = Prepared(lambda: held_checks(_RATER))
+_check_of_token = Prepared(lambda: checks_of(_RATER).filter(token=_TOKEN))
 
 
 def check_task(check: Check) -> Task:
@@ -140,7 +134,7 @@ def answers_of(checks: list[Check]) -> list[Rating]:
     grade_by_value = {(grade.collection_id, grade.value): grade for grade in grades}
 
     def answer(check: Check) -> Rating:
-        event = check.event
+        event = check.event  # of the latest answer that stands
         revision, first_event = _history(events_by_check[check.rater_id, check.pair_id, check.kind])
         return Rating(
             pair=check.pair,
@@ -163,17 +157,17 @@ def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
     the only event is undone, so that there is no answer, it starts at 0 again.
     """
     revision = 0
-    standing: list[RatingEvent] = []
+    not_undone: list[RatingEvent] = []
     for event in events:
         if event.undoes is None:
-            standing.append(event)
+            not_undone.append(event)
             revision += 1
-        elif standing[-1] == event.undoes:
-            standing.pop()
-            revision = revision + 1 if standing else 0
+        elif event.undoes == not_undone[-1]:  # the one before it is the present answer again
+            not_undone.pop()
+            revision = revision + 1 if not_undone else 0
         else:  # a later event made the present answer, which stays, and so does its revision
-            standing.remove(event.undoes)
-    return revision, standing[0]
+            not_undone.remove(event.undoes)
+    return revision, not_undone[0]
 
 
 def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:

@@ -75,14 +75,14 @@ def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[lis
             return 1 if row.leased_until >= now else 2
         return 0 if row.state == State.DONE else 3
 
-    beyond_by_rank: tuple[list, list, list, list] = [], [], [], []
-    counted_of_pair = Counter[int]()
+    by_rank: tuple[list, list, list, list] = [], [], [], []  # those beyond the number
+    number_of_pair = Counter[int]()  # pair id → how many of its assignments came so far
     for row in sorted(rows, key=lambda row: (rank(row), row.pk)):
-        counted_of_pair[row.pair_id] += 1
-        if counted_of_pair[row.pair_id] > wanted:
-            beyond_by_rank[rank(row)].append(row)
-    done, running, expired, open_ = beyond_by_rank
-    return done, running, expired + open_
+        number_of_pair[row.pair_id] += 1
+        if number_of_pair[row.pair_id] > wanted:
+            by_rank[rank(row)].append(row)
+    done, running, expired, open_rows = by_rank
+    return done, running, expired + open_rows
 
 
 @transaction.atomic
@@ -119,12 +119,13 @@ def unretire(pair_ids: Sequence[int]) -> int:
 
 def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """(query id, document id) → pair id. Pairs that do not exist are made."""
-    known = _known_pairs(wanted)
-    missing = [Pair(query_id=q, document_id=d) for q, d in dict.fromkeys(wanted) if (q, d) not in known]
+    stored = _stored_pairs(wanted)
+    missing = [key for key in dict.fromkeys(wanted) if key not in stored]  # in their order, each once
     if not missing:
-        return known
-    Pair.objects.bulk_create(missing, batch_size=5_000, ignore_conflicts=True)
-    return _known_pairs(wanted)
+        return stored
+    rows = [Pair(query_id=query_id, document_id=document_id) for query_id, document_id in missing]
+    Pair.objects.bulk_create(rows, batch_size=5_000, ignore_conflicts=True)
+    return _stored_pairs(wanted)
 
 
 def _rounds_of(pair_ids: Sequence[int]) -> int:
@@ -138,9 +139,12 @@ def chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
-    """How many open assignments were made: those that these pairs lack, after surplus grades filled the first."""
+    """How many open assignments were made: those that these pairs lack, after surplus grades filled the first.
+
+    `depths`: as in `want`. Better ones are also written into the assignments that the pairs have already.
+    """
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
-        n=Count("assignments", filter=Q(assignments__extra=False)),
+        n_assignments=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),
         round=Coalesce("drawn__round__number", UNDRAWN),
     )
@@ -148,35 +152,36 @@ def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     surplus_raters = defaultdict[int, list[int]](list)  # by pair id
     for pk, rater_id in grades.values_list("pair", "rater"):
         surplus_raters[pk].append(rater_id)
-    improved = defaultdict[int, list[int]](list)  # depth -> pair ids
-    filled = []
-    added = []
-    rows = pairs.values_list("pk", "query", "query__collection", "wanted", "n", "stored_depth", "round")
-    for pk, query_id, collection_id, wanted, n, stored_depth, round_number in rows:
+    pairs_by_better_depth = defaultdict[int, list[int]](list)  # depth → pair ids
+    filled_rows = []
+    open_rows = []
+    rows = pairs.values_list(
+        "pk", "query", "query__collection", "wanted", "n_assignments", "stored_depth", "round"
+    )
+    for pk, query_id, collection_id, wanted, n_assignments, stored_depth, round_number in rows:
         depth = min(depths.get(pk, UNRANKED), stored_depth)
         if depth < stored_depth:
-            improved[depth].append(pk)
+            pairs_by_better_depth[depth].append(pk)
         fields = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id}
         fields |= {"depth": depth, "round": round_number}
-        lacking = max(0, wanted - n)
+        lacking = max(0, wanted - n_assignments)
         raters = surplus_raters[pk][:lacking]
-        filled += [Assignment(**fields, rater_id=rater_id, state=State.DONE) for rater_id in raters]
-        added += [Assignment(**fields) for _ in range(lacking - len(raters))]
-    for depth, ids in improved.items():
+        filled_rows += [Assignment(**fields, rater_id=rater_id, state=State.DONE) for rater_id in raters]
+        open_rows += [Assignment(**fields) for _ in range(lacking - len(raters))]
+    for depth, ids in pairs_by_better_depth.items():
         Assignment.objects.filter(pair__in=ids).update(depth=depth)
     # Conflicts are ignored: another act may have made a rater's assignment meanwhile.
-    Assignment.objects.bulk_create(filled, batch_size=5_000, ignore_conflicts=True)
-    Assignment.objects.bulk_create(added, batch_size=5_000)
-    return len(added)
+    Assignment.objects.bulk_create(filled_rows, batch_size=5_000, ignore_conflicts=True)
+    Assignment.objects.bulk_create(open_rows, batch_size=5_000)
+    return len(open_rows)
 
 
-def _known_pairs(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+def _stored_pairs(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """The pairs among `wanted` that exist. One database query for each search query."""
-    known = {}
-    by_query: dict[int, set[int]] = {}
-    for query_id, document_id in wanted:
-        by_query.setdefault(query_id, set()).add(document_id)
-    for query_id, documents in by_query.items():
-        rows = Pair.objects.filter(query=query_id).values_list("document_id", "pk")
-        known |= {(query_id, d): pk for d, pk in rows if d in documents}
-    return known
+    wanted_keys = set(wanted)
+    pair_ids = {}
+    for query_id in {query_id for query_id, _ in wanted}:
+        for document_id, pk in Pair.objects.filter(query=query_id).values_list("document_id", "pk"):
+            if (query_id, document_id) in wanted_keys:
+                pair_ids[query_id, document_id] = pk
+    return pair_ids

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from ...models import Grade, Rater, Reason, Shown
+from ...models import Rater, Reason, Shown
 from ...people.access import account_key, of_rater
 from ...web.preferences import DeskForm, keep, preferences
 from .. import queue
@@ -45,15 +45,12 @@ def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
             queue.claim(rater, queue.MOST_HELD)
         return response
     scale = list(rater.collection.grades.all())
+    grade_acts = [(f"grade{place}", grade) for place, (grade, key) in enumerate(with_keys(scale), start=1) if key]
     context = {
         **frame(rater, "settings"),
         "form": form,
-        "acts": [*acts_of_grades(scale), *ACTS],
+        "acts": [*grade_acts, *ACTS],
         "reasons": len(Reason.choices),
         "data": {"account": account_key(request.user), "keys": keys_of(scale)},
     }
     return render(request, "ratings/desk_settings.html", context, status=200 if form.is_valid() else 400)
-
-
-def acts_of_grades(scale) -> list[tuple[str, Grade]]:
-    return [(f"grade{place}", grade) for place, (grade, key) in enumerate(with_keys(scale), start=1) if key]
