@@ -26,7 +26,6 @@ from .scales import (
 )
 
 OWN_SCALE = "own"
-MAKE_ARGUMENTS = ("name", "scale", "description", "relevant_from")
 NEW_GRADES_AT_ONCE = 2  # that a form can add
 ONE_LINE = RegexValidator(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "A name is one line, without control characters.", inverse_match=True
@@ -148,7 +147,8 @@ class NewCollectionForm(CopyForm):
     @property
     def facts(self) -> dict:
         """The arguments of `making.make`."""
-        return {name: self.cleaned_data[name] for name in ("slug", *MAKE_ARGUMENTS)}
+        names = ("slug", "name", "scale", "description", "relevant_from")
+        return {name: self.cleaned_data[name] for name in names}
 
 
 class LabelForm(forms.Form):

@@ -119,17 +119,17 @@ def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Cou
     """
     presentations = {row.version: Presented.read(row.content) for row in collection.presentations.all()}
     longest = seconds_to_read(MOST_CHARACTERS_TO_READ)
-    document = "events__pair__document__"
-    start_of_body = Left(document + "body", MOST_CHARACTERS_TO_READ)  # more does not count
+    path = "events__pair__document__"
+    start_of_body = Left(path + "body", MOST_CHARACTERS_TO_READ)  # more does not count
     names = ["pk", "events__seconds", "events__shown", "events__presentation_version"]
-    names += [document + name for name in ("key", "title", "url", "fields")]
+    names += [path + name for name in ("key", "title", "url", "fields")]
     rows = latest_grades(raters, acts, below=longest).values_list(*names, start_of_body)
     too_fast: Counter[int] = Counter()
     for rater_id, seconds, shown, version, key, title, url, fields, body in rows.iterator():
         source = source_of(Document(key=key, title=title, url=url, fields=fields, body=body))
         presented = presentations.get(version, WEB_PAGE)
-        read = characters(pieces_of(presented.document, source)) if shown == Shown.ALONE else 0
-        too_fast[rater_id] += seconds < seconds_to_read(read)
+        length = characters(pieces_of(presented.document, source)) if shown == Shown.ALONE else 0
+        too_fast[rater_id] += seconds < seconds_to_read(length)
     return too_fast
 
 

@@ -1,6 +1,6 @@
 """The forms of the requests that the rating desk sends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 
 from django import forms
@@ -18,7 +18,7 @@ LONGEST_COMMENT = 5_000  # characters
 scale_of = Prepared(lambda: Grade.objects.filter(collection=Blank("collection", Grade, "collection")))
 
 
-def on_scale(value: Decimal, scale: Sequence[Grade]) -> Grade:
+def on_scale(value: Decimal, scale: Iterable[Grade]) -> Grade:
     """The grade with this value. Raises ValidationError if the scale has none."""
     if grade := next((grade for grade in scale if grade.value == value), None):
         return grade
@@ -43,7 +43,7 @@ class RatingForm(OfCollection):
     base_revision = forms.IntegerField(min_value=0)
     client_key = forms.UUIDField(required=False)
     seconds = forms.FloatField(required=False, min_value=0)
-    shown = forms.ChoiceField(choices=[("", ""), *Shown.choices], required=False)
+    shown = forms.TypedChoiceField(choices=[("", ""), *Shown.choices], required=False, empty_value=Shown.ALONE)
     scale = forms.IntegerField(required=False, min_value=1)  # the version whose buttons were shown
     guidelines = forms.IntegerField(required=False, min_value=0)  # the version shown with the document
     presentation = forms.IntegerField(required=False, min_value=0)  # the version in which it was shown
@@ -56,9 +56,6 @@ class RatingForm(OfCollection):
     def clean_seconds(self) -> float | None:
         seconds = self.cleaned_data["seconds"]
         return None if seconds is None else min(seconds, LONGEST_VISIT)
-
-    def clean_shown(self) -> str:
-        return self.cleaned_data["shown"] or Shown.ALONE
 
     def clean(self) -> dict:
         super().clean()

@@ -1,6 +1,5 @@
 """The forms of the pages of the pool, of anchors and of adjudication."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 
 from django import forms
@@ -13,17 +12,13 @@ from .asking_again import EVENT_PATH, Scope
 from .pooling import MOST_RATINGS_OF_PAIR
 
 
-class WithGrade(forms.Form):
-    """A form with a grade of the scale, by its value."""
+class WithGrade(OfCollection):
+    """A form with a grade of the collection's scale, by its value."""
 
     grade = forms.DecimalField(error_messages={"required": "Choose a grade."})
 
-    def __init__(self, *args, scale: Sequence[Grade], **kwargs) -> None:
-        super().__init__(*args, **kwargs)
-        self.scale = scale
-
     def clean_grade(self) -> Grade:
-        return on_scale(self.cleaned_data["grade"], self.scale)
+        return on_scale(self.cleaned_data["grade"], self.collection.grades.all())
 
 
 class AdjudicationForm(WithGrade):

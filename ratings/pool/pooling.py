@@ -1,6 +1,6 @@
 """Pooling: choose the union of the systems' top documents to be rated."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -150,7 +150,7 @@ class QueryHoles:
 
 
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
-    """The holes in the first `depth` places of a system, by query; queries without a hole are left out.
+    """The unjudged documents in the first `depth` places of a system, by query; queries without any are left out.
 
     A document is unjudged if it has neither an adjudication nor a grade.
     """
@@ -168,24 +168,24 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
     returned = Counter(query_id for query_id, _ in places)
     queries = collection.queries.in_bulk()
     documents = Document.objects.only("key", "title", "collection").in_bulk({document for _, document in unjudged})
-    by_query: dict[int, QueryHoles] = {}
+    holes_of_query = defaultdict[int, list[Hole]](list)
     for key, place in sorted(unjudged.items(), key=itemgetter(1)):
         query_id, document_id = key
         hole = Hole(place, documents[document_id], wanted=key in wanted_keys, retired=key in retired_keys)
-        query_holes = by_query.setdefault(query_id, QueryHoles(queries[query_id], returned[query_id], holes=[]))
-        query_holes.holes.append(hole)
-    return sorted(by_query.values(), key=lambda query_holes: natural(query_holes.query.key))
+        holes_of_query[query_id].append(hole)
+    by_query = [QueryHoles(queries[pk], returned[pk], found) for pk, found in holes_of_query.items()]
+    return sorted(by_query, key=lambda query_holes: natural(query_holes.query.key))
 
 
-def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> dict[int, int]:
-    """How many of the first `depth` places of each system are unjudged, by pk. Reads all their rankings."""
+def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> list[tuple[System, int]]:
+    """(system, how many of its first `depth` places are unjudged), the most first. Reads all their rankings."""
     judged_keys = set(judged(collection))
-    counts = {system.pk: 0 for system in systems}
+    holes_of_system = Counter[int]()  # system id → number
     for key, system_ids in _tops(systems, depth).systems_by_pair.items():
         if key not in judged_keys:
-            for system_id in system_ids:
-                counts[system_id] += 1
-    return counts
+            holes_of_system.update(system_ids)
+    rows = [(system, holes_of_system[system.pk]) for system in systems]
+    return sorted(rows, key=lambda row: -row[1])
 
 
 @transaction.atomic

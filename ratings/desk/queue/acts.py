@@ -70,6 +70,11 @@ def locking(raters: QuerySet) -> QuerySet:
     return raters.with_versions().select_for_update(of=("self",), no_key=True)
 
 
+def lock_all(raters: QuerySet) -> None:
+    """Lock the raters in the order of their ids, which is that of all locks of several raters."""
+    list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+
+
 _locked = Prepared(lambda: locking(Rater.objects.filter(pk=Blank("rater", Rating, "rater"))))
 
 

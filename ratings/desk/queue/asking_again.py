@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from ...models import Assignment, Collection, Grade, Pair, Rater, Rating, RatingEvent
-from .acts import lock
+from .acts import lock, lock_all
 from .leases import State, assignment_of, surplus_grades
 from .saving import sync_assignments
 from .undoing import RATING_KINDS
@@ -53,8 +53,7 @@ def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = 
     """How many of these ratings of one collection are wanted anew: by other raters, or by anybody."""
     now = now or timezone.now()
     # Locked, so that nobody changes a rating meanwhile, and so that the ids of a rater's events ascend.
-    raters = Rater.objects.filter(pk__in=ratings.order_by().values("rater"))
-    list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    lock_all(Rater.objects.filter(pk__in=ratings.order_by().values("rater")))
     rows = list(askable(ratings, of_others=of_others).order_by("pk"))
     for chunk in chunks(rows):
         _record(chunk, by, now)

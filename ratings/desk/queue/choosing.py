@@ -141,7 +141,7 @@ def row_count(rows: QuerySet, by: str) -> Coalesce:
 
 
 def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
-    """What `me` holds, and which new items they can get until they hold `count` tasks.
+    """What a rater of `claimants` holds, and which new items they can get until they hold `count` tasks.
 
     `taken`: ids of assignments that other raters took since they were chosen.
     """
@@ -153,13 +153,14 @@ def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
     key = StatementKey(me.collection.order, me.restricted, count, taken=len(padded(taken)))
     if me.restricted and not _any_candidate_statement(key)(**values):
         key = key._replace(count=0)  # no candidates, so only what the rater holds is read
-    leases, checks, *candidate_rows = _candidates_statement(key)(**values)
+    # The candidates come in two lists: from the start point on, and from the first lot on.
+    leases, checks, *candidate_lists = _candidates_statement(key)(**values)
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
     quota = quota_for(me, holding, count)
     if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
-    first_group = [Candidate(*row) for row in chain(*candidate_rows)]
+    first_group = [Candidate(*row) for row in chain(*candidate_lists)]
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
     if len(new) == quota.candidates:
         return Choice(holding, quota, new, put_off=[])
@@ -328,10 +329,10 @@ def put_off_extras(me: Rater, restricted: bool, now: datetime) -> list[int]:
 
 
 @cache
-def _put_off_statement(key: StatementKey, gold: bool, *, only_extras: bool = False) -> PreparedUnion:
+def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool = False) -> PreparedUnion:
     """A statement for (pair, query, 1 for a repeat or 0, last event) of what the rater put off and can get.
 
-    It has the first IDS_AT_ONCE of them, the earliest first. `gold`: whether extra gold is among them.
+    It has the first IDS_AT_ONCE of them, the earliest first. `with_gold`: whether extra gold is among them.
     `only_extras`: it has all repeats and extra gold pairs instead, and no other pairs.
     """
     repeat = Check.objects.filter(
@@ -345,7 +346,7 @@ def _put_off_statement(key: StatementKey, gold: bool, *, only_extras: bool = Fal
     )
     skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
     is_gold = Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))
-    is_extra = Q(is_gold) if gold else Q(pk__in=[])  # without gold: a condition that is never true
+    is_extra = Q(is_gold) if with_gold else Q(pk__in=[])  # without gold: a condition that is never true
     has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
     can_get = (is_extra & ~has_free) if only_extras else (is_extra | has_free)
     rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))

@@ -49,16 +49,17 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
         # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
         held_rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and held_rows))
         held_ids = {row.pk for row in held_rows}
+        # Whose expired leases these were have lost them.
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in held_ids)
-        failed = {candidate.pk for candidate in candidates} - held_ids  # other raters were faster
-        if not failed:
+        newly_taken = {candidate.pk for candidate in candidates} - held_ids  # other raters were faster
+        if not newly_taken:
             has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
             return in_turn(held_rows, open_checks(rater=me.pk) if has_checks else ())
         # Or none was leased, because somebody took the role of the rater meanwhile: see `_lease`.
         if not Rater.objects.able().filter(pk=me.pk).exists():
             release_all(me)
             return []
-        taken |= failed
+        taken |= newly_taken
 
 
 _look = Prepared(lambda: locking(claimants().filter(pk=Blank("rater", Rating, "rater"))))
@@ -92,9 +93,11 @@ def _hold(
 
 
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
-    """Lease to `me` those of the assignments (id → turn) that are still free, and renew the leases of those that
-    they held. One query. Nothing changes if somebody took the role of `me` while `_look` waited for its lock: on
-    PostgreSQL it reads the role as it was before.
+    """Lease to `me` those of the assignments that are still free, and renew the leases that they have. One query.
+
+    `leases`: ids of assignments. `turns`: id of an assignment to be leased → its turn. `wait`: see `_leasing`.
+    Nothing changes if somebody took the role of `me` while `_look` waited for its lock: on PostgreSQL it reads the
+    role as it was before.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
@@ -113,14 +116,14 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
 
 
 @cache
-def _leasing(leases: int, count: int, wait: bool) -> PreparedUpdate:
-    """The statement that leases `count` assignments to a rater and renews as many of theirs as `leases` says.
+def _leasing(n_renewed: int, n_new: int, wait: bool) -> PreparedUpdate:
+    """The statement that renews so many leases of a rater and leases so many new assignments to them.
 
     wait: whether it waits for rows that others have locked, or else passes them over.
     """
-    renewed = [Blank(f"lease{place}", Assignment, "id") for place in range(leases)]
-    ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(count)]
-    turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(count)]
+    renewed = [Blank(f"lease{place}", Assignment, "id") for place in range(n_renewed)]
+    ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(n_new)]
+    turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(n_new)]
     chosen = Q(rater=RATER, state=State.LEASED)
     if ids:
         chosen |= Q(free(NOW), pk__in=ids)

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from ...database.bulk import check_links, insert
 from ...models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
+from .acts import lock_all
 from .undoing import RATING_KINDS
 
 MANY_RATINGS = 2_000
@@ -52,7 +53,8 @@ _WANTED = {
 def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[ImportedRating]:
     """The rows that are new or differ from the stored ratings, each with the rating that it changes.
 
-    Three queries. Call it with some thousand rows at a time.
+    Its id and revision are those of `ImportedRating`; None: the row is new. Three queries. Call it with some
+    thousand rows at a time.
     """
     rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
     if not rater_names:
@@ -74,8 +76,8 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
             stored[rater_names[rater], query, document] = pk, revision, content
     changed = []
     for row in rows:
-        pair_and_rater = row.rater, row.query_id, row.document_id
-        rating_id, revision, content = stored.get(pair_and_rater, (None, None, None))
+        rater_and_pair = row.rater, row.query_id, row.document_id
+        rating_id, revision, content = stored.get(rater_and_pair, (None, None, None))
         if content != (row.value, row.reason, row.comment):
             changed.append(row._replace(rating_id=rating_id, revision=revision))
     return changed
@@ -129,7 +131,7 @@ def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
     Only for an import whose raters have not rated its pairs again since: `importing.intake.undoing` checks that.
     """
     params = _params(job, now or timezone.now()) | {"actor": by and by.pk}
-    _lock(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
+    lock_all(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
     with connection.cursor() as cursor:
         for statement in (_UNDO, _RESTORED, _REMOVED):
             cursor.execute(statement, params)
@@ -154,12 +156,7 @@ def _make_raters(job: Job) -> None:
     missing = named.exclude(rater__in=imported.values("name")).order_by("rater").values_list("rater", flat=True)
     facts = {"collection_id": job.collection_id, "kind": Rater.Kind.IMPORTED}
     Rater.objects.bulk_create(Rater(name=name, **facts) for name in missing)
-    _lock(imported.filter(name__in=named))
-
-
-def _lock(raters) -> None:
-    """Lock the raters, so that nobody renames or erases them meanwhile. The order is that of all other locks."""
-    list(raters.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    lock_all(imported.filter(name__in=named))  # so that nobody renames or erases them meanwhile
 
 
 def _sync_assignments(job: Job) -> None:

@@ -305,6 +305,7 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
     if collection.gold_share:
         _add_gold(group_of, rater, restricted, now, acts)
     repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
+    # The shares are of a rater's whole work; marks are drawn among the wanted pairs alone.
     wanted_share = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
     return Mix(
         rater,
@@ -317,7 +318,10 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
 
 
 def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, now: datetime, acts: int) -> None:
-    """Add to the group of each query the gold that the rater has had, and the gold that they can get."""
+    """Add to the group of each query (`group_of`) the gold that the rater has had, and that they can get.
+
+    `restricted` and `acts`: see `mix_of`.
+    """
     can_get, had = _golds_statement(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
     for query, *_ in had:
         group_of(query).gold_had += 1

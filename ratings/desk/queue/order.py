@@ -48,7 +48,8 @@ def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """The assignments of one query in the oldest round: the current query or the next one; then further ones.
 
-    After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
+    `seen`: the id of the last assignment of each group before. After all rounds come pairs that were not drawn, so
+    that raters have work while the next round is being drawn.
     """
     rest = free
     for last_id in seen:

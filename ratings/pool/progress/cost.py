@@ -37,9 +37,8 @@ def work_so_far(counted: Progress) -> Work:
     """
     raters = list(counted.works)
     acts = RatingEvent.objects.filter(rater__in=raters).order_by()
-    totals = acts.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP])).aggregate(
-        acts=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds")
-    )
+    answers = acts.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP]))
+    totals = answers.aggregate(acts=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds"))
     ratings = acts.standing().filter(IS_RATING).values("rater", "pair").distinct().count()
     checks = Check.objects.filter(rater__in=raters, event__isnull=False).count()
     if totals["timed"]:

@@ -63,7 +63,7 @@ def adjudicate_pair(request: HttpRequest, collection: Collection, token: UUID) -
 def save_adjudication(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     """Decide a pair and show the one that follows it in the inbox."""
     pair = pair_of(collection, token)
-    form = AdjudicationForm(request.POST, scale=list(collection.grades.all()))
+    form = AdjudicationForm(request.POST, collection=collection)
     if not form.is_valid():
         return pair_page(request, collection, pair, form=form, status=400)
     sent = form.cleaned_data

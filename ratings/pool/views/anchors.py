@@ -49,7 +49,7 @@ def find_pair(request: HttpRequest, collection: Collection) -> HttpResponse:
 @record_act
 def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     pair = pair_of(collection, token)
-    form = AnchorForm(request.POST, scale=list(collection.grades.all()))
+    form = AnchorForm(request.POST, collection=collection)
     if not form.is_valid():
         return anchor_page(request, collection, pair, form=form, status=400)
     made = set_anchor(pair, **form.cleaned_data)
@@ -110,7 +110,7 @@ def anchor_page(
         initial = {}
         if anchor:
             initial = {"use": anchor.use, "grade": anchor.grade.value, "explanation": anchor.explanation}
-        form = AnchorForm(initial=initial, scale=scale)
+        form = AnchorForm(initial=initial, collection=collection)
     chosen_value = form["grade"].value()  # a number, or text that was sent
     context = {
         **frame(collection, "anchors"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -33,18 +34,22 @@ HOLES_LISTED_OF_QUERY = 5
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
+    forms: dict[str, Form] = {}
     sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
-    plan_form = PlanForm(sent, collection=collection) if "depth" in sent else None
-    more_form = MoreForm(sent) if "more" in sent else None
-    fewer_form = FewerForm(sent) if "fewer" in sent else None
-    return pool_page(request, collection, plan_form=plan_form, more_form=more_form, fewer_form=fewer_form)
+    if "depth" in sent:
+        forms["asked"] = PlanForm(sent, collection=collection)
+    if "more" in sent:
+        forms["more"] = MoreForm(sent)
+    if "fewer" in sent:
+        forms["fewer"] = FewerForm(sent)
+    return pool_page(request, collection, **forms)
 
 
 @record_act
 def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = PlanForm(request.POST, collection=collection)
     if not form.is_valid():
-        return pool_page(request, collection, plan_form=form)
+        return pool_page(request, collection, asked=form)
     made = pooling.pool(collection, **form.cleaned_data)
     fetch_pictures(collection, request.user)
     messages.success(
@@ -58,7 +63,7 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
 def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = MoreForm(request.POST)
     if not form.is_valid():
-        return pool_page(request, collection, more_form=form)
+        return pool_page(request, collection, more=form)
     added = pooling.want_more(collection, form.cleaned_data["more"])
     messages.success(request, f"{counted(added, 'rating')} newly wanted.")
     return redirect("pool", collection.slug)
@@ -68,7 +73,7 @@ def want_more(request: HttpRequest, collection: Collection) -> HttpResponse:
 def want_fewer(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = FewerForm(request.POST)
     if not form.is_valid():
-        return pool_page(request, collection, fewer_form=form)
+        return pool_page(request, collection, fewer=form)
     withdrawn = pooling.want_fewer(collection, form.cleaned_data["fewer"])
     told = counted(withdrawn, "rating is", "ratings are")
     messages.success(request, f"{told} no longer wanted. What raters gave stays.")
@@ -83,7 +88,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
         collection.refresh_from_db()
-        return pool_page(request, collection, judging_form=form)
+        return pool_page(request, collection, judging=form)
     judging.save_settings(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
     return redirect("pool", collection.slug)
@@ -119,7 +124,7 @@ def change_pairs(
     else:
         form = PairsForm(request.POST, collection=collection)
         if not form.is_valid():
-            return pool_page(request, collection, pairs_form=form)
+            return pool_page(request, collection, typed=form)
         ids = form.cleaned_data["lines"]
     if changed := act(collection, ids):
         messages.success(request, f"{done}: {counted(changed, 'pair')}. {effect}")
@@ -149,23 +154,13 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pool", collection.slug)
 
 
-def pool_page(
-    request: HttpRequest,
-    collection: Collection,
-    *,
-    plan_form: PlanForm | None = None,
-    more_form: MoreForm | None = None,
-    fewer_form: FewerForm | None = None,
-    judging_form: JudgingForm | None = None,
-    pairs_form: PairsForm | None = None,
-) -> HttpResponse:
-    """The page of the pool. Each form is the one that was sent; None: it was not sent, and is shown anew.
+def pool_page(request: HttpRequest, collection: Collection, **forms: Form) -> HttpResponse:
+    """The page of the pool. `forms` are those that were sent, by their names in the template.
 
-    With a valid form of a plan, of more or of fewer ratings the page shows what it would do. Status 400 if a form
-    is refused.
+    All others are shown anew. With a valid form of a plan, of more or of fewer ratings the page shows what it
+    would do. Status 400 if a form is refused.
     """
-    forms = (plan_form, more_form, fewer_form, judging_form, pairs_form)
-    refused = [form for form in forms if form and not form.is_valid()]
+    valid = {name: form.cleaned_data for name, form in forms.items() if form.is_valid()}
     speed = pace(collection)
     waiting = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
@@ -176,11 +171,11 @@ def pool_page(
     usual = most_usual(wanted)
     context = {
         **frame(collection, "pool"),
-        "asked": plan_form or PlanForm(collection=collection, initial={"wanted": usual}),
-        "more": more_form or MoreForm(initial={"more": usual + 1}),
-        "fewer": fewer_form or FewerForm(initial={"fewer": max(1, usual - 1)}),
-        "judging": judging_form or JudgingForm(instance=collection),
-        "typed": pairs_form or PairsForm(collection=collection),
+        "asked": forms.get("asked") or PlanForm(collection=collection, initial={"wanted": usual}),
+        "more": forms.get("more") or MoreForm(initial={"more": usual + 1}),
+        "fewer": forms.get("fewer") or FewerForm(initial={"fewer": max(1, usual - 1)}),
+        "judging": forms.get("judging") or JudgingForm(instance=collection),
+        "typed": forms.get("typed") or PairsForm(collection=collection),
         "wanted": wanted,
         "requested": sum(row["n"] * row["wanted"] for row in wanted),
         "left": waiting,
@@ -190,13 +185,13 @@ def pool_page(
         **paged(request, retired, ROWS_ON_PAGE),
         "systems": collection.systems.annotate(n=Count("rankings")),
     }
-    if plan_form and plan_form.is_valid():
-        context["plan"] = plan_context(pooling.plan(collection, **plan_form.cleaned_data), speed)
-    if more_form and more_form.is_valid():
-        context["plan_more"] = plan_context(pooling.plan_more(collection, more_form.cleaned_data["more"]), speed)
-    if fewer_form and fewer_form.is_valid():
-        context["plan_fewer"] = pooling.plan_fewer(collection, fewer_form.cleaned_data["fewer"])
-    return render(request, "ratings/pool.html", context, status=400 if refused else 200)
+    if "asked" in valid:
+        context["plan"] = plan_context(pooling.plan(collection, **valid["asked"]), speed)
+    if "more" in valid:
+        context["plan_more"] = plan_context(pooling.plan_more(collection, valid["more"]["more"]), speed)
+    if "fewer" in valid:
+        context["plan_fewer"] = pooling.plan_fewer(collection, valid["fewer"]["fewer"])
+    return render(request, "ratings/pool.html", context, status=200 if len(valid) == len(forms) else 400)
 
 
 def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
@@ -240,8 +235,7 @@ def by_system(collection: Collection, depth: int) -> list[tuple[System, int]]:
     systems = list(collection.systems.all())
     if not 1 < len(systems) <= MOST_SYSTEMS_COUNTED:
         return []
-    counts = pooling.holes_by_system(collection, systems, depth)
-    return sorted(((system, counts[system.pk]) for system in systems), key=lambda row: -row[1])
+    return pooling.holes_by_system(collection, systems, depth)
 
 
 def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
