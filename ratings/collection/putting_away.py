@@ -20,26 +20,23 @@ def call_at_stop(collection: Collection) -> None:
 
 
 @transaction.atomic
-def put_away(collection: Collection, *, now: datetime | None = None) -> bool:
-    """Whether the collection was put away now; False if it was already.
+def put_away(collection: Collection, *, now: datetime | None = None) -> None:
+    """Put the collection away, if it is not yet.
 
     The leases of raters end. Ratings that they still send are kept. The runs of its judges are paused.
     """
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
     if not in_use.update(put_away_at=now or timezone.now()):
-        return False
+        return
     for rater in collection.raters.filter(user__isnull=False):
         members.stop(rater)  # gives their leases to others
     call_at_stop(collection)
     note(Act.PUT_AWAY, collection)
-    return True
 
 
 @transaction.atomic
-def take_out(collection: Collection) -> bool:
-    """Whether the collection was taken out now; False if it was not put away."""
+def take_out(collection: Collection) -> None:
+    """Take the collection out, if it is put away."""
     away = Collection.objects.filter(pk=collection.pk, put_away_at__isnull=False)
-    if not away.update(put_away_at=None):
-        return False
-    note(Act.TAKEN_OUT, collection)
-    return True
+    if away.update(put_away_at=None):
+        note(Act.TAKEN_OUT, collection)

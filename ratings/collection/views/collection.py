@@ -37,19 +37,15 @@ def describe(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @admin_act
 def put_away(request: HttpRequest, collection: Collection) -> HttpResponse:
-    if putting_away.put_away(collection):
-        messages.success(request, f"{collection} is put away: nobody gets anything to rate in it.")
-    else:
-        messages.info(request, f"{collection} was put away already.")
+    putting_away.put_away(collection)
+    messages.success(request, f"{collection} is put away: nobody gets anything to rate in it.")
     return redirect("collection", collection.slug)
 
 
 @admin_act
 def take_out(request: HttpRequest, collection: Collection) -> HttpResponse:
-    if putting_away.take_out(collection):
-        messages.success(request, f"{collection} is in use again. Raters go on where they were.")
-    else:
-        messages.info(request, f"{collection} is in use already.")
+    putting_away.take_out(collection)
+    messages.success(request, f"{collection} is in use again. Raters go on where they were.")
     return redirect("collection", collection.slug)
 
 
