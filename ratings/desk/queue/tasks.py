@@ -74,7 +74,7 @@ def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]
     # Usually none: a rater seldom holds a pair that they have rated.
     rating_ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(rating_ids)
-    tasks: list[tuple[int, int, Task]] = []  # (turn, id of the pair, task); the id decides between equal turns
+    tasks: list[tuple] = []  # (turn, id of the pair, task); the id decides between equal turns
     for row in leased:
         rating = ratings.get(row.own_rating)
         comment = rating.comment if rating else row.last_comment or ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -34,7 +34,7 @@ HOLES_LISTED_OF_QUERY = 5
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
-    forms: dict[str, Form] = {}
+    forms: dict[str, BaseForm] = {}
     sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
     if "depth" in sent:
         forms["asked"] = PlanForm(sent, collection=collection)
@@ -154,7 +154,7 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
     return redirect("pool", collection.slug)
 
 
-def pool_page(request: HttpRequest, collection: Collection, **forms: Form) -> HttpResponse:
+def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -> HttpResponse:
     """The page of the pool. `forms` are those that were sent, by their names in the template.
 
     All others are shown anew. With a valid form of a plan, of more or of fewer ratings the page shows what it
