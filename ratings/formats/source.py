@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -121,6 +121,7 @@ class Source:
         self._unread = b""  # the first bytes, once `start` has taken them from `_text`
         self.packing = ""  # "gzip" and the like
         self._copy: BinaryIO | None = None  # of the unpacked bytes, for `seekable_file`
+        self.workbook: Any = None  # once `xlsx` has opened it, for its sheets and for its rows
 
     def _unpack(self) -> None:
         try:

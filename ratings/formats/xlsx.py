@@ -1,7 +1,6 @@
 """Excel workbooks (.xlsx), by openpyxl, a row at a time. Cells are the displayed text, with all digits."""
 
 import re
-import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from itertools import chain
@@ -43,7 +42,7 @@ def is_xlsx(start: Start) -> bool:
 def sheets_of(source: Source) -> list[str]:
     """The names of the visible sheets; none where the workbook cannot be read."""
     try:
-        return _visible(_opened(source)[0])
+        return _visible(_opened(source).wb)
     except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
         return []
 
@@ -51,7 +50,7 @@ def sheets_of(source: Source) -> list[str]:
 def heads_of(source: Source) -> dict[str, list[str]]:
     """The texts in the first row of each visible sheet, by its name; {} where the workbook cannot be read."""
     try:
-        book, _ = _opened(source)
+        book = _opened(source).wb
         row = source.reading.header_line
         heads = {}
         for name in _visible(book):
@@ -70,9 +69,9 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
     """
     number, guarded = 0, 0
     try:
-        book, archive = _opened(source)
-        sheet = _chosen(book, source.reading.sheet)
-        with archive.open(sheet._worksheet_path) as stream:
+        workbook = _opened(source)
+        sheet = _chosen(workbook.wb, source.reading.sheet)
+        with workbook.archive.open(sheet._worksheet_path) as stream:
             uncomputed = _first_uncomputed(stream)
         if uncomputed:
             column, line = uncomputed
@@ -176,23 +175,25 @@ def _text(cell: Any) -> str:
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
 
-def _opened(source: Source) -> tuple[Any, zipfile.ZipFile]:
-    """The workbook, and the ZIP that openpyxl reads it from: sheets row by row, and all else at once.
+def _opened(source: Source) -> Any:
+    """The reader of openpyxl, with the workbook as `wb` and its ZIP as `archive`; of each source opened once.
 
-    Raises TooMuch by the sizes in the list of the ZIP, before anything is unpacked. They can be relied on, even if
-    the file lies: zipfile reads no more of a part than the list says.
+    openpyxl reads sheets row by row, and all else at once. Raises TooMuch by the sizes in the list of the ZIP,
+    before anything is unpacked. They can be relied on, even if the file lies: zipfile reads no more of a part than
+    the list says.
     """
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
-    reader = ExcelReader(
-        Bounded(source.seekable_file(), LARGEST_LIST), read_only=True, data_only=True, keep_links=False
-    )
-    parts = reader.archive.infolist()
-    source.budget.unpack(sum(part.file_size for part in parts))
-    if sum(part.file_size for part in parts if not part.filename.startswith(_SHEETS)) > LARGEST_PART:
-        raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
-    reader.read()
-    return reader.wb, reader.archive
+    if source.workbook is None:
+        file = Bounded(source.seekable_file(), LARGEST_LIST)
+        reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
+        parts = reader.archive.infolist()
+        source.budget.unpack(sum(part.file_size for part in parts))
+        if sum(part.file_size for part in parts if not part.filename.startswith(_SHEETS)) > LARGEST_PART:
+            raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
+        reader.read()
+        source.workbook = reader
+    return source.workbook
 
 
 def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:

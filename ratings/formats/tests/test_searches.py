@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zipfile
 
 import openpyxl
 import pyarrow as pa
@@ -144,6 +145,15 @@ def test_of_several_sheets_the_one_with_queries_is_read_and_the_others_are_named
     chosen = {"text": "Top pages", "count": "Clicks"}
     assert found(content, columns=chosen) == [("/", 40)]
     assert columns_of(source(content, columns=chosen)) == {"Top pages": "text", "Clicks": "count"}
+
+
+def test_a_workbook_is_unpacked_once_for_its_sheets_and_its_rows():
+    content = workbook(Queries=[["Top queries"], ["red shoes"]], Filters=[["Filter"]])
+    log = source(content)
+    assert list(read(log)) == [Search(2, "red shoes")]
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        unpacked = sum(part.file_size for part in parts.infolist())
+    assert unpacked <= log.budget.unpacked < 2 * unpacked
 
 
 @pytest.mark.parametrize(
