@@ -154,17 +154,19 @@ def are_only_of(kind: str, names: Iterable[str]) -> bool:
         layout = layout_of(kind, names, {})
     except ValueError:
         return False
-    roles = layout.column.keys()
-    if kind in ("queries", "documents"):
-        # Queries and documents both have a text and an id.
-        distinctive = {"key", "need"} if kind == "queries" else {"title", "body"}
-        return distinctive <= roles and not is_of_pairs(kind, names)
+    column = layout.column
+    # Queries and documents both have a text and an id, so these show nothing.
+    if kind == "queries":
+        return {"key", "need"} <= column.keys() and not is_of_pairs(kind, names)
+    if kind == "documents":
+        return {"title", "body"} <= column.keys() and not is_of_pairs(kind, names)
     has_documents = any(usual_role("documents", name) in ("title", "body") for name in names)
     if has_documents:
         return False
     if kind == "results":
-        return "rank" in roles
-    return bool(layout.raters) or ("grade" in roles and normalised(layout.column["grade"]) != "score")
+        return "rank" in column
+    has_grades = "grade" in column and normalised(column["grade"]) != "score"
+    return has_grades or bool(layout.raters)
 
 
 def names_in(role: str, chosen: str | Sequence[str]) -> list[str]:
@@ -184,14 +186,13 @@ def layout_of(
     ValueError.
     """
     names = list(names)
-    _check(kind, names, chosen)
-    several = SEVERAL.get(kind)  # the role that several columns may have: raters, fields, or None
-    chosen_for_several = tuple(names_in(several, chosen.get(several, ""))) if several else ()
-    column = _column_of_each_role(kind, names, chosen, chosen_for_several)
-    other_names = [name for name in names if name not in {*column.values(), *chosen_for_several}]
-    raters = chosen_for_several if several == RATERS else ()
-    fields = chosen_for_several if several == FIELDS else ()
+    several = SEVERAL.get(kind, "")  # the role that several columns may have, if there is one
+    check_chosen(f"column of {kind}", [*NAMES[kind], several], names, chosen)
+    raters = tuple(names_in(RATERS, chosen.get(RATERS, "")))
+    fields = tuple(names_in(FIELDS, chosen.get(FIELDS, "")))
     doubtful: tuple[str, ...] = ()
+    column = _column_of_each_role(kind, names, chosen, {*raters, *fields})
+    other_names = [name for name in names if name not in {*column.values(), *raters, *fields}]
     if several == RATERS and RATERS not in chosen and wide and not {"rater", "grade"} & column.keys():
         raters, doubtful = _raters_in(other_names, people)
     if several == FIELDS and FIELDS not in chosen:
@@ -205,66 +206,81 @@ def layout_of(
 
 
 def _column_of_each_role(
-    kind: str, names: Sequence[str], chosen: Chosen, chosen_for_several: Sequence[str]
+    kind: str, names: Sequence[str], chosen: Chosen, raters_or_fields: set[str]
 ) -> dict[str, str]:
     """The column of each role that has one: the chosen column, or the first with a usual name.
 
-    `chosen_for_several`: columns that are chosen as raters or fields, and have no other role.
+    `raters_or_fields`: columns that are chosen as raters or fields, and have no other role.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
-    several = SEVERAL.get(kind)
-    column = {role: name for role, name in chosen.items() if role != several and isinstance(name, str) and name}
+    column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
+    column.pop(SEVERAL.get(kind, ""), None)
     for role, likeliest_first in usual_names.items():
         if role in chosen:
             continue
-        if kind == "ratings" and chosen_for_several and role in ("rater", "grade"):
+        if kind == "ratings" and raters_or_fields and role in ("rater", "grade"):
             continue  # columns of raters hold the grades themselves
-        taken = {*column.values(), *chosen_for_several}
-        # In reverse, so that of two columns with the same normalised name the first one counts.
-        free = {normalised(name): name for name in reversed(names) if name not in taken}
-        candidates = [free[name] for name in likeliest_first if name in free]
+        free = [name for name in names if name not in {*column.values(), *raters_or_fields}]
+        candidates = with_usual_names(free, likeliest_first)
         if candidates:
-            _refuse_rivals(kind, role, candidates, keys=set(free) & set(usual_names.get("key", ())))
+            if role == "text":
+                _refuse_two_texts(candidates, free)
+            if role == "grade":
+                _refuse_two_grades(candidates)
             column[role] = candidates[0]
     return column
 
 
+def with_usual_names(names: Sequence[str], likeliest_first: Iterable[str]) -> list[str]:
+    """Those of the columns `names` that have one of the usual names, in the order of the usual names."""
+    # In reverse, so that of two columns with the same normalised name the first one counts.
+    by_normalised = {normalised(name): name for name in reversed(names)}
+    return [by_normalised[name] for name in likeliest_first if name in by_normalised]
+
+
 def _raters_in(names: Iterable[str], people: Container[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that hold the grades of a rater by their name, and those that may."""
-    unknown = [name for name in names if not _is_something_else(name)]
+    unknown = [
+        name for name in names if not (is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS)
+    ]
     raters = tuple(name for name in unknown if name.strip() in people or _RATER.fullmatch(normalised(name)))
     return raters, tuple(name for name in unknown if name not in raters)
 
 
-def _check(kind: str, names: list[str], chosen: Chosen) -> None:
-    several = SEVERAL.get(kind)
+def check_chosen(what: str, roles: Iterable[str], names: Sequence[str], chosen: Chosen) -> None:
+    """Raises ValueError for a chosen role that is not among `roles`, and for a column that is not among `names`.
+
+    `what`: whose columns these are, such as "column of queries".
+    """
     for role, columns in chosen.items():
-        if role not in NAMES[kind] and role != several:
-            roles = ", ".join([*NAMES[kind], *filter(None, [several])])
-            raise ValueError(f"no column of {kind} holds the {values.quoted(role)}; it may hold the {roles}")
+        if role not in roles:
+            possible = ", ".join(filter(None, roles))
+            raise ValueError(f"no {what} holds the {values.quoted(role)}; it may hold the {possible}")
         for name in names_in(role, columns):
             if name not in names:
                 raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
 
 
-def _refuse_rivals(kind: str, role: str, candidates: list[str], keys: set[str]) -> None:
-    """Raises ValueError if two columns could hold the grade, or the text of a query: one of them would be lost.
+def _refuse_two_texts(candidates: list[str], free: list[str]) -> None:
+    """Raises ValueError if two columns could hold the text of a query: one of them would be lost.
 
-    A column called grade is the grade. Of the columns text and query, query is the key unless another may be.
-
-    candidates: columns with a usual name of the role, the likeliest first. keys: normalised names of the columns
-    that may hold the key.
+    Of the columns text and query, query is the key unless another of the `free` columns may be.
     """
-    rivals = [name for name in candidates if normalised(name) != "score"]  # beside a grade, that of a system
-    has_text_and_query = {"text", "query"} <= set(map(normalised, rivals))
-    if (kind, role) == ("queries", "text") and has_text_and_query and keys - {"query"}:
-        raise ValueError(f"the {role} may be in the column 'query' or 'text'")
-    if (kind, role) == ("ratings", "grade") and len(rivals) > 1 and normalised(rivals[0]) != role:
-        raise ValueError(f"the {role} may be in the column {' or '.join(map(values.quoted, rivals))}")
+    has_both = {"text", "query"} <= set(map(normalised, candidates))
+    if has_both and any(
+        normalised(name) in NAMES["queries"]["key"] for name in free if normalised(name) != "query"
+    ):
+        raise ValueError("the text may be in the column 'query' or 'text'")
 
 
-def _is_something_else(name: str) -> bool:
-    return is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS
+def _refuse_two_grades(candidates: list[str]) -> None:
+    """Raises ValueError if two columns could hold the grade: one of them would be lost.
+
+    A column called grade is the grade. Beside another one, a column called score is that of a system.
+    """
+    rivals = [name for name in candidates if normalised(name) != "score"]
+    if len(rivals) > 1 and normalised(rivals[0]) != "grade":
+        raise ValueError(f"the grade may be in the column {' or '.join(map(values.quoted, rivals))}")
 
 
 def is_field(kind: str, name: str, of_pairs: bool) -> bool:
@@ -281,8 +297,8 @@ def is_field(kind: str, name: str, of_pairs: bool) -> bool:
 def missing(kind: str, layout: Layout) -> list[str]:
     """The roles that rows of `kind` need and that no column of the layout has."""
     roles = [role for role in NEEDED[kind] if role not in layout.column]
-    given = layout.raters or layout.doubtful or {"grade", "reason"} & layout.column.keys()
-    if kind == "ratings" and not given:
+    has_ratings = layout.raters or layout.doubtful or {"grade", "reason"} & layout.column.keys()
+    if kind == "ratings" and not has_ratings:
         roles.append("grade")
     if kind == "results" and not {"rank", "score"} & layout.column.keys():
         roles.append("rank")

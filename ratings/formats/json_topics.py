@@ -128,3 +128,6 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         record |= {inside[0] if inside else "text": part.value, "key": key}
     if record:
         yield line, record
+
+
+READS = {"queries": read_topics}  # by kind of row

@@ -95,4 +95,6 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
         yield f"{row.grade:.0f} qid:{row.query} # {label}{row.document}\n"
 
 
-READS = {"queries": read_queries, "ratings": read_ratings}  # by kind of row
+# By kind of row
+READS = {"queries": read_queries, "ratings": read_ratings}
+WRITES = {"judgments": write_judgments}

@@ -29,7 +29,7 @@ def _holding(member: str) -> Callable[[Start], bool]:
     return holds
 
 
-is_judgment_list = _holding("judgmentRatings")
+is_judged = _holding("judgmentRatings")
 is_query_set = _holding("querySetQueries")
 
 
@@ -115,4 +115,8 @@ def write_rank_eval(rows: Iterable[RatingLine]) -> Iterator[str]:
     return strict_json.written(head, rows, request_of)
 
 
-READS = {"queries": read_judged_queries, "ratings": read_ratings}  # of a judgment list, by kind of row
+# The readers and writers, by kind of row: of a judgment list, of a query set and of rank_eval
+READS = {"queries": read_judged_queries, "ratings": read_ratings}
+WRITES = {"judgments": write_judgments}
+QUERY_SET = {"queries": read_queries}
+RANK_EVAL = {"ratings": read_rank_eval}

@@ -62,12 +62,12 @@ def _always(fits: Callable[[Start], bool]) -> Callable[[str, Start], bool]:
     return lambda kind, start: fits(start)
 
 
-def _json(name: str, title: str, fits: Callable, reads: Mapping, by: str = TEXT, **more) -> Format:
-    return Format(name, f"{title} (JSON)", _always(fits), reads, queries_by=by, ending="json", **more)
+def _text(name: str, title: str, fits: Callable, reads: Mapping, writes: Mapping = {}, **more) -> Format:
+    return Format(name, title, _always(fits), reads, writes, **more)
 
 
-def _text(name: str, title: str, fits: Callable, reads: Mapping, **more) -> Format:
-    return Format(name, title, _always(fits), reads, **more)
+def _json(name: str, title: str, fits: Callable, reads: Mapping, writes: Mapping = {}, by: str = TEXT) -> Format:
+    return _text(name, f"{title} (JSON)", fits, reads, writes, queries_by=by, ending="json")
 
 
 def _only_written(name: str, title: str, writes: Mapping[str, Writer], ending: str, **more) -> Format:
@@ -82,13 +82,15 @@ def _table(name: str, title: str, fits: Callable, write: Callable | None, **more
 
 _parquet, _xlsx = _always(parquet.is_parquet), _always(xlsx.is_xlsx)
 _NUMBERS = "numbers by query and document: BEIR, ranx, pytrec_eval"
+_OBJECTS = "JSON objects, one on each line or in a list"
+_JSON_TOPICS = "queries in a JSON list, or in an object by their keys"
+_DOCUMENTS = "TREC documents (<DOC>, <DOCNO>)"
+_TOPICS = "TREC topics (SGML or XML), or lines of key, tab, text"
 _CSV = "comma-, semicolon- or tab-separated values"
 _BOOK_CSV = "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv"
 _QUEPID_CSV = "Quepid ratings (CSV); read as csv"
-_RANK_EVAL = "_rank_eval of Elasticsearch (JSON); read as rank-eval"
-_JUDGMENT_LIST = {"writes": {"judgments": opensearch.write_judgments}}
-_RRE = {"writes": {"judgments": rre.write_judgments}}
-_LETOR = {"writes": {"judgments": letor.write_judgments}, "whole": True}
+_RANK_EVAL = "rank_eval of Elasticsearch and OpenSearch"
+_ELASTICSEARCH = "_rank_eval of Elasticsearch (JSON); read as rank-eval"
 _RUN = {"writes": {"results": trec.write_run}, "ending": "run"}
 _QRELS = {"writes": {"judgments": trec.write_qrels}, "whole": True, "ending": "qrels"}
 
@@ -97,55 +99,24 @@ FORMATS = (
     _json("quepid-book", "Quepid book", quepid.is_book, quepid.BOOK),
     _json("quepid-snapshot", "Quepid snapshot", quepid.is_snapshot, quepid.SNAPSHOT),
     _json("quepid-case", "Quepid case, or its ratings", quepid.is_case, quepid.CASE),
-    _json(
-        "opensearch", "OpenSearch judgment list", opensearch.is_judgment_list, opensearch.READS, **_JUDGMENT_LIST
-    ),
-    _json(
-        "opensearch-queries", "OpenSearch query set", opensearch.is_query_set, {"queries": opensearch.read_queries}
-    ),
-    _json("rre", "Rated Ranking Evaluator", rre.is_ratings, rre.READS, **_RRE),
-    _json(
-        "rank-eval",
-        "rank_eval of Elasticsearch and OpenSearch",
-        opensearch.is_rank_eval,
-        {"ratings": opensearch.read_rank_eval},
-        EITHER,
-    ),
-    _only_written("elasticsearch", _RANK_EVAL, {"judgments": opensearch.write_rank_eval}, "json", whole=True),
-    _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, EITHER),
+    _json("opensearch", "OpenSearch judgment list", opensearch.is_judged, opensearch.READS, opensearch.WRITES),
+    _json("opensearch-queries", "OpenSearch query set", opensearch.is_query_set, opensearch.QUERY_SET),
+    _json("rre", "Rated Ranking Evaluator", rre.is_ratings, rre.READS, rre.WRITES),
+    _json("rank-eval", _RANK_EVAL, opensearch.is_rank_eval, opensearch.RANK_EVAL, by=EITHER),
+    _only_written("elasticsearch", _ELASTICSEARCH, {"judgments": opensearch.write_rank_eval}, "json", whole=True),
+    _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, by=EITHER),
     _table("parquet", "Parquet", _parquet, parquet.write, binary=True, ending="parquet"),
     _table("xlsx", "Excel workbook", _xlsx, None, binary=True),
-    _text("letor", "LTR: RankLib, SVMrank, LETOR", letor.is_letor, letor.READS, **_LETOR),
-    _table(
-        "jsonl",
-        "JSON objects, one on each line or in a list",
-        tables.is_objects,
-        tables.write_as_json,
-        ending="jsonl",
-    ),
-    _text(
-        "json-topics",
-        "queries in a JSON list, or in an object by their keys",
-        json_topics.is_topics,
-        {"queries": json_topics.read_topics},
-    ),
-    _text(
-        "trec-documents",
-        "TREC documents (<DOC>, <DOCNO>)",
-        trec_documents.is_documents,
-        {"documents": trec_documents.read_documents},
-    ),
+    _text("letor", "LTR: RankLib, SVMrank, LETOR", letor.is_letor, letor.READS, letor.WRITES, whole=True),
+    _table("jsonl", _OBJECTS, tables.is_objects, tables.write_as_json, ending="jsonl"),
+    _text("json-topics", _JSON_TOPICS, json_topics.is_topics, json_topics.READS),
+    _text("trec-documents", _DOCUMENTS, trec_documents.is_documents, trec_documents.READS),
     _table("csv", _CSV, header.is_known, tables.write, spreadsheet=True, ending="csv"),
     _only_written("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}, "csv", spreadsheet=True),
     _only_written("quepid-csv", _QUEPID_CSV, {"judgments": quepid.write_judgments}, "csv", spreadsheet=True),
     _text("trec-run", "TREC run", trec.is_run, {"results": trec.read_run}, **_RUN),
     _text("trec-qrels", "TREC qrels", trec.is_qrels, {"ratings": trec.read_qrels}, **_QRELS),
-    _text(
-        "topics",
-        "TREC topics (SGML or XML), or lines of key, tab, text",
-        topics.is_topics,
-        {"queries": topics.read_topics},
-    ),
+    _text("topics", _TOPICS, topics.is_topics, topics.READS),
 )
 BY_NAME = {format.name: format for format in FORMATS}
 TREC = {"trec-run", "trec-qrels"}  # so regular that text of this form is hardly anything else
@@ -247,8 +218,9 @@ def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
 
 def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     """The default format of a file in no format of `kind`; a refusal of JSON or TREC unless the default is it."""
-    others = (format for format in FORMATS if kind not in format.reads)
-    other_format = next((f for f in others if any(f.fits(rows, source.start) for rows in f.reads)), None)
+    others = [format for format in FORMATS if kind not in format.reads]
+    fitting = [format for format in others if any(format.fits(other, source.start) for other in format.reads)]
+    other_format = fitting[0] if fitting else None
     is_json = source.start.text.lstrip().startswith(("{", "["))
     is_foreign_trec = other_format is not None and other_format.name in TREC and default not in TREC
     if not is_foreign_trec and (default == "jsonl" or not is_json):
@@ -303,14 +275,15 @@ def certain_kind(source: Source) -> str | None:
         if refusal.options:
             return None  # people can choose an option that makes it readable
         raise Refused([refusal])
-    format_of_kind = {kind: format.name for kind in KINDS if (format := _fitting(kind, start))}
-    table_formats = [name for name in ("csv", "jsonl", "parquet", "xlsx") if name in format_of_kind.values()]
+    fitting = {kind: _fitting(kind, start) for kind in KINDS}
+    name_of_format = {kind: format.name for kind, format in fitting.items() if format}
+    table_formats = sorted(tables.TABLE_FORMATS.intersection(name_of_format.values()))
     if table_formats:
         names = tables.columns_of(table_formats[0], "ratings", source)
-        kinds = [kind for kind in format_of_kind if columns.are_only_of(kind, names)]
+        certain = [kind for kind in name_of_format if columns.are_only_of(kind, names)]
     else:
-        kinds = [kind for kind, format in format_of_kind.items() if _is_unmistakable(format, start)]
-    return kinds[0] if len(kinds) == 1 else None
+        certain = [kind for kind, name in name_of_format.items() if _is_unmistakable(name, start)]
+    return certain[0] if len(certain) == 1 else None
 
 
 def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:

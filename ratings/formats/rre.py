@@ -83,4 +83,6 @@ def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:
     return strict_json.written(head, rows, record_of)
 
 
-READS = {"queries": read_queries, "ratings": read_ratings}  # by kind of row
+# By kind of row
+READS = {"queries": read_queries, "ratings": read_ratings}
+WRITES = {"judgments": write_judgments}

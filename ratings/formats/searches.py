@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from . import header, parquet, tables, values, xlsx
-from .columns import listed, normalised
+from .columns import check_chosen, listed, normalised, with_usual_names
 from .refusal import Option, Refusal
 from .registry import BY_NAME, unsupported
 from .rows import rows_of_each
@@ -155,16 +155,10 @@ def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
 
     Without a header, of two columns the one with numbers is found by `_doubt`.
     """
-    for role, name in chosen.items():
-        if role not in NAMES:
-            raise ValueError(f"no column of a log holds the {values.quoted(role)}; it may hold {', '.join(NAMES)}")
-        if name and name not in names:
-            raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
+    check_chosen("column of a log", NAMES, names, chosen)
     column = {role: name for role, name in chosen.items() if name}
     for role, usual_names in NAMES.items():
-        # In reverse, so that of two columns with the same normalised name the first one counts.
-        free = {normalised(name): name for name in reversed(names) if name not in column.values()}
-        candidates = [free[name] for name in usual_names if name in free]
+        candidates = with_usual_names([name for name in names if name not in column.values()], usual_names)
         if role not in chosen and candidates:
             column[role] = candidates[0]
     if "text" not in column and list(names) == ["1", "2"]:  # without a header

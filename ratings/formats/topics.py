@@ -172,3 +172,6 @@ def _without_label(name: str, text: str) -> str:
     text = " ".join(text.split())
     label = _LABELS.get(name)
     return re.sub(rf"^{label}\s*:\s*", "", text, flags=re.IGNORECASE) if label else text
+
+
+READS = {"queries": read_topics}  # by kind of row

@@ -140,3 +140,6 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 def _plain(markup: str) -> str:
     text = unescape(_markup.sub(" ", markup)) if "<" in markup or "&" in markup else markup
     return _blank_lines.sub("\n\n", "\n".join(map(str.strip, text.split("\n")))).strip()
+
+
+READS = {"documents": read_documents}  # by kind of row
