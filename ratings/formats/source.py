@@ -93,21 +93,19 @@ class Source:
     """
 
     def __init__(
-        self, name: str, stream: BinaryIO, reading: Reading | None = None, *, whole: Budget | None = None
+        self,
+        name: str,
+        stream: BinaryIO,
+        reading: Reading | None = None,
+        *,
+        whole: Budget | None = None,
+        archive: "Source | None" = None,
     ) -> None:
-        self._prepare(name, stream, reading or Reading(), whole or Budget())
-        if is_file(stream):
-            self._size = os.fstat(stream.fileno()).st_size
-            self.budget.receive(self._size)
-        else:
-            self._raw = io.BufferedReader(_Counted(self._raw, self.budget))
-        self._unpack()
-
-    def _prepare(self, name: str, stream: BinaryIO, reading: Reading, whole: Budget) -> None:
-        """Set the attributes that a file and a member of an archive have alike."""
-        self.name, self.file = name, name  # a member of an archive has another `file`: the archive's name
-        self.reading = reading
-        self.budget = whole.part()
+        """`archive`: the one that this file is in. `member` of it makes the file."""
+        self.name = name
+        self.file = archive.file if archive else name
+        self.reading = reading or Reading()
+        self.budget = (whole or Budget()).part()
         self.comments = 0  # comment lines that a reader skipped
         self.stopped = False  # the reader could not read to the end
         self.lines_with_more_columns = 0  # than the six of a run
@@ -115,31 +113,30 @@ class Source:
         self.has_decimal_commas = False  # a comma before three digits is for decimals
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
-        self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self._size: int | None = None  # bytes as they were sent; None: not known
+        self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+        if archive is None and is_file(stream):
+            self._size = os.fstat(stream.fileno()).st_size
+            self.budget.receive(self._size)
+        elif archive is None:
+            self._raw = io.BufferedReader(_Counted(self._raw, self.budget))
         self._damage: Exception | None = None  # raised by the next `read`
         self._unread = b""  # the first bytes, once `start` has taken them from `_text`
-        self.packing = ""  # "gzip" and the like
         self._copy: BinaryIO | None = None  # of the unpacked bytes, for `seekable_file`
         self.workbook: Any = None  # once `xlsx` has opened it, for its sheets and for its rows
-
-    def _unpack(self) -> None:
         try:
             head = self._raw.peek(HEAD_BYTES)[:HEAD_BYTES]
         except DAMAGED as error:
             head = b""
             self._damage = error
-        self._text, packing = unpacked(self._raw, head)
-        self.packing = packing or self.packing
+        self._text, self.packing = unpacked(self._raw, head)  # the packing is "gzip" and the like
 
     def member(self, name: str, stream: BinaryIO, size: int, packing: str, packed_size: int) -> "Source":
         """A file in this archive, to be read in the same way. `packed_size`: its bytes in the archive."""
-        member = Source.__new__(Source)
-        member._prepare(f"{self.name}/{name}", stream, self.reading, self.budget)
-        member.file = self.file
-        member._size, member.packing = size, packing
+        member = Source(f"{self.name}/{name}", stream, self.reading, whole=self.budget, archive=self)
+        member._size = size
+        member.packing = member.packing or packing
         member.budget.receive(packed_size, counted_before=True)
-        member._unpack()
         return member
 
     def unopened(self, problem: str, cure: str, name: str = "") -> "Source":

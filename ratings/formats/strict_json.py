@@ -45,7 +45,7 @@ def value_in(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> A
     try:
         value = DECODER.decode(text)
         if "\\u" in text:  # only escapes can spell what cannot be stored
-            _check_storable(value)
+            _check_texts(value)
         _check_depth(value, deepest)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
@@ -168,10 +168,12 @@ def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
     while text.next() != end:
         if place != -1:
             text.take(",")
-        text.next()
+        text.next()  # to the line on which the value begins, or its name
         line = text.line
         if is_object:
-            place = text.name()
+            if text.next() != '"':
+                raise _Broken(line, "a name in quotation marks is missing in an object")
+            place = text.value()
             if place in names:
                 raise _Broken(line, f"the name {values.quoted(place)} appears twice in one object")
             names.add(place)
@@ -202,20 +204,13 @@ class _Text:
             raise _Broken(self.line, f"the JSON has {found} where {mark} is expected")
         self.move(self.at + 1)
 
-    def name(self) -> str:
-        if self.next() != '"':
-            raise _Broken(self.line, "a name in quotation marks is missing in an object")
-        return self.value()
-
     def value(self) -> Any:
         self.next()
         try:
             value, end = DECODER.raw_decode(self.text, self.at)
-            if self.text.find("\\u", self.at, end) >= 0:
-                _check_storable(value)
+            if end - self.at > LONGEST_LINE or self.text.find("\\u", self.at, end) >= 0:
+                _check_texts(value)
             _check_depth(value, DEEPEST_NESTING)
-            if end - self.at > LONGEST_LINE:
-                _check_lengths(value)
         except json.JSONDecodeError as error:
             line = self.line + self.text.count("\n", self.at, error.pos)
             raise _Broken(line, f"this is not JSON: {error.msg}") from error
@@ -243,36 +238,35 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _check_storable(value: Any) -> None:
-    """Raises ValueError for a NUL or half a surrogate pair, which escapes can spell and no database stores."""
-    for text in _texts(value):
-        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
-            raise ValueError(f"the text {values.quoted(text)} holds a NUL or half a surrogate pair")
+def _check_texts(value: Any) -> None:
+    """Raises ValueError for a text that is longer than a line of other formats may be, or that no database stores.
 
-
-def _check_lengths(value: Any) -> None:
-    """Raises ValueError for a text that is longer than a line of other formats may be."""
+    Such a text has a NUL or half a surrogate pair, which escapes can spell.
+    """
     for text in _texts(value):
         if len(text) > LONGEST_LINE:
             most = f"{LONGEST_LINE // 1_000_000} MB"
             raise ValueError(f"the text {values.quoted(text)} is longer than {most}; shorten it")
+        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+            raise ValueError(f"the text {values.quoted(text)} holds a NUL or half a surrogate pair")
 
 
 def _check_depth(value: Any, deepest: int) -> None:
     """Raises ValueError for deep nesting: the recursive writers of JSON have less stack than its reader."""
-    level, depth = [value], 0
-    while level := [each for each in level if isinstance(each, dict | list)]:
-        depth += 1
-        if depth > deepest:
-            raise ValueError(TOO_DEEP)
-        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    if deepest == 0:
+        raise ValueError(TOO_DEEP)
+    for inner in value:
+        _check_depth(inner, deepest - 1)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        times = Counter(name for name, _ in pairs)
-        repeated = next(name for name, number in times.items() if number > 1)
+        ((repeated, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"the name {values.quoted(repeated)} appears twice in one object")
     return record
 

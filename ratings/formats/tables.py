@@ -121,7 +121,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     names = list(names)
     chosen = source.reading.columns
     if not wide:  # an object without a member that was chosen has no such role
-        chosen = {role: _among(names, role, held) for role, held in chosen.items()}
+        chosen = {role: _among(names, role, columns) for role, columns in chosen.items()}
     # A single column holds the queries, whatever its name.
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
@@ -129,11 +129,11 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
 
 
-def _among(names: list[str], role: str, held: str | Sequence[str]) -> str | Sequence[str]:
-    """What is chosen for `role`, without the columns that are not among `names`."""
+def _among(names: list[str], role: str, chosen: str | Sequence[str]) -> str | Sequence[str]:
+    """The columns that are chosen for `role`, without those that are not among `names`."""
     if role in SEVERAL.values():
-        return [name for name in names_in(role, held) if name in names]
-    return held if held in names or not isinstance(held, str) else ""
+        return [name for name in names_in(role, chosen) if name in names]
+    return chosen if chosen in names else ""
 
 
 def is_objects(kind: str, start: Start) -> bool:
@@ -154,9 +154,8 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
     If all have those of the first one (`uniform`), columns may be raters, and a layout that the first records
     contradict is refused.
     """
-    layouts: dict[tuple, Layout] = {}
-    above: dict[str, Any] = {}
-    noted = False
+    layouts: dict[tuple, Layout] = {}  # by the names of the columns
+    above: dict[str, Any] = {}  # the cells of the record above that name the query
     first = list(islice(records, header.SAMPLED_RECORDS)) if uniform else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
@@ -166,15 +165,15 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
         names = tuple(cells)
         try:
             if names not in layouts:
-                if len(layouts) == MOST_LAYOUTS:
-                    layouts.clear()
                 if problem := too_wide(names):
                     raise WrongCell(problem, WIDTH_CURE)
-                layouts[names] = layout(kind, names, source, wide=uniform)
+                new_layout = layout(kind, names, source, wide=uniform)
                 source.of_pairs |= kind == "documents" and is_of_pairs(kind, names)
-                if not noted:
-                    _note_guesses(kind, source, layouts[names], uniform=uniform)
-                    noted = True
+                if not layouts:
+                    _note_guesses(kind, source, new_layout, uniform=uniform)
+                if len(layouts) == MOST_LAYOUTS:
+                    layouts.clear()
+                layouts[names] = new_layout
         except ValueError as error:
             if uniform:
                 yield _without_layout(kind, source, str(error), first)
@@ -187,7 +186,9 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                 return
             first = []
         if source.reading.fill_down:
-            above = _filled_down(cells, layouts[names], above)
+            columns = [layouts[names].column.get(role) for role in ("query", "key", "text")]
+            above = {name: text_of(cells[name]).strip() or above.get(name, "") for name in columns if name}
+            cells |= above
         try:
             yield from _READERS[kind](source, line, cells, layouts[names])
         except ValueError as error:
@@ -204,14 +205,6 @@ def _without_layout(kind: str, source: Source, problem: str, first: list) -> Ref
     below_another = [UNNAMED_CURE] if source.reading.header_line > 1 else []
     columns = Option("columns", example(kind))
     return source.stop(source.reading.header_line, problem, *headers, columns, *below_another)
-
-
-def _filled_down(cells: dict[str, Any], layout: Layout, above: dict[str, Any]) -> dict[str, Any]:
-    """The cells that name the query, after filling empty ones with those above."""
-    names = [name for role, name in layout.column.items() if role in ("query", "key", "text")]
-    for name in names:
-        cells[name] = text_of(cells[name]).strip() or above.get(name, "")
-    return {name: cells[name] for name in names}
 
 
 def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -> None:
@@ -254,40 +247,33 @@ def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal
 def _raters_in_doubt(layout: Layout) -> tuple[str, list[Option]]:
     """(problem, cures) of the doubtful columns, which may each hold the grades of a rater."""
     names = listed(layout.doubtful)
+    is_one = len(layout.doubtful) == 1
     all_raters: str | None = "|".join(layout.raters + layout.doubtful)
     if len(all_raters) > LONGEST_NAME:
         all_raters = None  # too long for an option: people have to name them
-    sure_raters = "|".join(layout.raters)  # those whose names show that they are raters
-    if len(layout.doubtful) == 1:
-        problem = f"the column {names} may be a rater or hold something else, such as a mean"
-        cures = [Option("columns", {RATERS: all_raters}, "it is a rater")]
-        if layout.raters:
-            cures.append(Option("columns", {RATERS: sure_raters}, "it is no rater"))
-        else:
-            cures.append(Option("columns", {"grade": layout.doubtful[0]}, "it holds the grade"))
-        return problem, cures
-    problem = f"the columns {names} may be raters or hold something else, such as a mean"
-    cures = [
-        Option("columns", {RATERS: all_raters}, "all of them are raters"),
-        Option("columns", {RATERS: None}, "only some of them are raters"),
-    ]
     if layout.raters:
-        cures.append(Option("columns", {RATERS: sure_raters}, "none of them is a rater"))
+        condition = "it is no rater" if is_one else "none of them is a rater"
+        no_raters = Option("columns", {RATERS: "|".join(layout.raters)}, condition)
+    elif is_one:
+        no_raters = Option("columns", {"grade": layout.doubtful[0]}, "it holds the grade")
     else:
-        cures.append(Option("columns", {"grade": None}, "one of them holds the grade"))
-    return problem, cures
+        no_raters = Option("columns", {"grade": None}, "one of them holds the grade")
+    if is_one:
+        problem = f"the column {names} may be a rater or hold something else, such as a mean"
+        return problem, [Option("columns", {RATERS: all_raters}, "it is a rater"), no_raters]
+    problem = f"the columns {names} may be raters or hold something else, such as a mean"
+    all_of_them = Option("columns", {RATERS: all_raters}, "all of them are raters")
+    return problem, [all_of_them, Option("columns", {RATERS: None}, "only some of them are raters"), no_raters]
 
 
 def likely_key(unknown: Sequence[str], records: Sequence[Mapping[str, Any]]) -> str:
     """The first column, where its name is `unknown` and each record has another id in it; "" otherwise."""
-    if len(records) < 2:
-        return ""
-    name = next(iter(records[0]), "")
+    name = list(records[0])[0] if len(records) > 1 and records[0] else ""
     if name not in unknown or is_index(name):
         return ""
     ids = [str(cells.get(name)).strip() for cells in records]
-    alike = all(re.fullmatch(r"\S*[0-9]\S*", text) for text in ids)
-    return name if alike and len(set(ids)) == len(ids) else ""
+    have_digits = all(re.fullmatch(r"\S*[0-9]\S*", text) for text in ids)
+    return name if have_digits and len(set(ids)) == len(ids) else ""
 
 
 # From a file to records: a line and its cells by column
@@ -309,41 +295,50 @@ def _with_names(source: Source, records: Iterator, is_header: Callable[[list[lis
     """
     first = list(islice(records, header.SAMPLED_RECORDS + 1))
     rows = [item for item in first if not isinstance(item, Refusal)]
-    names = [name.strip() for name in rows[0][1]] if rows else []
-    chosen = _chosen_columns(source)
+    first_line, first_cells = rows[0] if rows else (0, [])
     has_header = is_header([cells for _, cells in rows])
-    if rows and isinstance(has_header, str):
-        yield source.stop(rows[0][0], has_header, *HEADER_CURES)
+    if isinstance(has_header, str):
+        yield source.stop(first_line, has_header, *HEADER_CURES)
         return
-    if not has_header:
-        names = [str(number) for number in range(1, len(names) + 1)]
-    else:  # of two header rows, the lower one leaves some columns without a name
-        numbers = [str(number) if str(number) in chosen else "" for number in range(1, len(names) + 1)]
-        names = [name or number for name, number in zip(names, numbers, strict=True)]
+    names = _names(source, first_cells, has_header)
     if problem := too_wide(names):
-        yield source.stop(rows[0][0], problem, WIDTH_CURE)
+        yield source.stop(first_line, problem, WIDTH_CURE)
         return
     if repeated := [name for name in names if name and names.count(name) > 1]:
         problem = f"the header has the column {values.quoted(repeated[0])} twice"
-        yield source.stop(rows[0][0], problem, "Give each column its own name.")
+        yield source.stop(first_line, problem, "Give each column its own name.")
         return
     if unnamed := names.count(""):
         columns = counted(unnamed, "column")
         source.notes.append(f"{source.name}: nothing is read from {columns} without a name.")
-    head = rows[0][1] if rows and has_header else []
     for item in chain(first, records):
         if isinstance(item, Refusal):
             yield item
-        elif has_header:
-            has_header = False  # it is this record
-        elif len(head) > 1 and str(item[1][0]).strip(trec.BYTE_ORDER_MARK) == head[0] and item[1][1:] == head[1:]:
+            continue
+        line, cells = item
+        if has_header and line == first_line:
+            continue
+        if has_header and len(cells) > 1 and [cells[0].strip(trec.BYTE_ORDER_MARK), *cells[1:]] == first_cells:
             problem = "the line repeats the names of the columns, as where files were joined"
-            yield source.refusal(item[0], problem, "Remove it.")
-        else:
-            line, cells = item
-            record = dict(zip(names, cells, strict=True))
-            record.pop("", None)
-            yield line, record
+            yield source.refusal(line, problem, "Remove it.")
+            continue
+        record = dict(zip(names, cells, strict=True))
+        record.pop("", None)
+        yield line, record
+
+
+def _names(source: Source, cells: list[str], has_header: bool) -> list[str]:
+    """The names of the columns, of which `cells` are the first record; "" for one that has no name.
+
+    Without a header, columns have their numbers as names, and so have chosen columns without a name: of two header
+    rows, the lower one leaves some without.
+    """
+    chosen = _chosen_columns(source)
+    names = []
+    for number, cell in enumerate(cells, 1):
+        name = cell.strip() if has_header else str(number)
+        names.append(str(number) if not name and str(number) in chosen else name)
+    return names
 
 
 def _chosen_columns(source: Source) -> list[str]:
@@ -355,14 +350,15 @@ def _objects(source: Source) -> Records:
 
     A line of a dump of Elasticsearch is its document. In a bulk request, the line above a document has its id.
     """
-    action: dict[str, Any] = {}  # of a bulk request: the line above
+    action: dict[str, Any] = {}  # of a bulk request: what the line above says of the next one
     for item in jsonl.objects(source):
         if isinstance(item, Refusal):
             yield item
             continue
         line, record = item
-        if record.keys() in ({"index"}, {"create"}) and all(isinstance(value, dict) for value in record.values()):
-            action = record.get("index") or record.get("create") or {}
+        inner = record.get("index", record.get("create"))
+        if len(record) == 1 and isinstance(inner, dict):
+            action = inner
             continue
         if "_id" in record and isinstance(record.get("_source"), dict):
             record = {**record["_source"], "id": record["_id"]}
@@ -455,10 +451,11 @@ def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     grade, reason = _grade_of(texts.get("grade", ""), source)
     if _says_yes(texts.get("unrateable", "")):
         reason = reason or values.NO_REASON
-    reason = texts.get("reason", "") or reason
-    if grade is None and not reason and "reason" not in texts:
+    reason = texts.get("reason") or reason  # a column of reasons says more
+    has_grade, has_reason = grade is not None, reason != ""
+    if not has_grade and not has_reason and "reason" not in texts:
         return  # not rated; in a table with reasons, a row without grade and reason is refused below
-    if (grade is None) == (reason == ""):
+    if has_grade == has_reason:
         raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
     rater = texts.get("rater", "")
     if "rater" in texts:

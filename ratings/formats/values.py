@@ -49,11 +49,15 @@ def without_blanks(text: str) -> str:
     return _blank.sub(BLANK, text)
 
 
-def checked_key(text: str, what: str, longest: int) -> str:
+def _check_length(text: str, what: str, longest: int) -> None:
     if not text:
         raise ValueError(f"the {what} is empty")
     if len(text) > longest:
-        raise ValueError(f"the {what} {quoted(text)} is longer than {longest} characters")
+        raise ValueError(f"the {what} {quoted(text)} is longer than {longest:,} characters")
+
+
+def checked_key(text: str, what: str, longest: int) -> str:
+    _check_length(text, what, longest)
     if not _key.fullmatch(text):
         raise ValueError(f"the {what} {quoted(text)} has a blank or a control character")
     return text
@@ -64,8 +68,7 @@ def checked_name(text: str, what: str, longest: int) -> str:
     if not text or text != text.strip() or _control.search(text):
         problem = "is empty, begins or ends with a blank or has a control character"
         raise ValueError(f"the {what} {quoted(text)} {problem}")
-    if len(text) > longest:
-        raise ValueError(f"the {what} {quoted(text)} is longer than {longest} characters")
+    _check_length(text, what, longest)
     return text
 
 
@@ -73,17 +76,13 @@ def checked_name(text: str, what: str, longest: int) -> str:
 def system_name(text: str, what: str = "system") -> str:
     """The name of a system, with one blank for each run of blanks and for each %20, as runs have it."""
     name = " ".join(text.replace(BLANK, " ").split())
-    if not name:
-        raise ValueError(f"the {what} is empty")
+    _check_length(name, what, SYSTEM_NAME_LENGTH)
     return checked_name(name, what, SYSTEM_NAME_LENGTH)
 
 
 def checked_text(text: str, what: str) -> str:
     """The text or key of a query. It may have blanks and several lines."""
-    if not text:
-        raise ValueError(f"the {what} is empty")
-    if len(text) > QUERY_TEXT_LENGTH:
-        raise ValueError(f"the {what} {quoted(text)} is longer than {QUERY_TEXT_LENGTH:,} characters")
+    _check_length(text, what, QUERY_TEXT_LENGTH)
     if "\0" in text:
         raise ValueError(f"the {what} {quoted(text)} has a NUL")
     return text
@@ -129,13 +128,9 @@ def with_point(text: str, what: str, *, has_commas: bool) -> str:
     is surely for decimals in a file that has such commas (`has_commas`), except in a rank. A point surely is,
     except in a rank or a weight.
     """
-    if _thousands.fullmatch(text):
-        if "," in text:
-            is_unclear = what == "rank" or not has_commas
-        else:
-            is_unclear = what in ("rank", "weight")
-        if is_unclear:
-            raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
+    surely_for_decimals = what != "rank" and (has_commas if "," in text else what != "weight")
+    if _thousands.fullmatch(text) and not surely_for_decimals:
+        raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
     pointed = text.replace(",", ".", 1)
     return pointed if _float.fullmatch(pointed) else text
 
