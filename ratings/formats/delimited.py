@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from ..words import counted
 from . import spreadsheet
 from .refusal import Cure, Option, Refusal
 from .source import LONGEST_LINE, Line, Source
@@ -34,7 +33,6 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     broken: list[Refusal] = []  # the refusal that ended the lines, given last
     begun = source.reading.header_line  # the line on which the record begins
     width = 0
-    guarded = 0  # records with a cell whose apostrophe was removed
     size = 0  # characters of the record
     last = None  # the line that was read last
 
@@ -68,11 +66,7 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
             is_blank = not any(cell.strip() for cell in cells)
             if not is_blank:
                 width = width or len(cells)
-            if not source.reading.raw:
-                cells = spreadsheet.without_null(cells)
-            if not source.reading.raw and any(cell[:1] == "'" for cell in cells):
-                cells, marked = [spreadsheet.unguarded(cell) for cell in cells], cells
-                guarded += cells != marked
+            cells = spreadsheet.read_cells(cells, source)
             if not broken and (len(cells) == 1 or may_be_shorter):
                 cells += [""] * (width - len(cells))
             if broken or is_blank:
@@ -90,9 +84,6 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
         if not broken:
             problem, how = _broken(last)
             yield source.stop(begun, problem, *how)
-    if guarded:
-        lines = counted(guarded, "record has a cell", "records have cells")
-        source.notes.append(f"{source.name}: {lines} {spreadsheet.UNGUARDED}.")
     yield from broken
 
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from .source import BOM
+from .source import BOM, Source
 from .values import NUMBER
 
 NULL = r"\N"  # as SQL clients write NULL
-UNGUARDED = "with an apostrophe before a sign that begins a formula; it was removed"
+UNGUARDED = "apostrophes before signs that begin a formula were removed."
 # The sign of a formula may stand behind blanks and quotation marks, and may be a wide one of East Asia.
 # Apostrophes before it count, so that text with an apostrophe gets a second one, and removing one restores it.
 _formula = r"'*(?:[^\S\t\r\n]|[\ufeff\u200b\"])*[=+\-@＝＋－＠]"
@@ -42,9 +42,14 @@ def unguarded(cell: str) -> str:
     return text if _guarded(text) == cell else cell
 
 
-def without_null(cells: list[str]) -> list[str]:
-    """The cells, empty where they are NULL."""
-    return ["" if cell == NULL else cell for cell in cells] if NULL in cells else cells
+def read_cells(cells: list[str], source: Source) -> list[str]:
+    """The texts of a record that `written` made, and "" for NULL; of a raw source as they are. A note tells."""
+    if source.reading.raw:
+        return cells
+    texts = ["" if cell == NULL else unguarded(cell) for cell in cells]
+    if any(text and text != cell for text, cell in zip(texts, cells, strict=True)):
+        source.note_once(UNGUARDED)
+    return texts
 
 
 def _guarded(text: str) -> str:

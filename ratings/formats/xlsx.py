@@ -6,7 +6,6 @@ from datetime import date, datetime, time, timedelta
 from itertools import chain
 from typing import Any, BinaryIO
 
-from ..words import counted
 from . import budget, spreadsheet, values
 from .archives import LARGEST_LIST, ZIP, Bounded
 from .budget import TooMuch
@@ -67,7 +66,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
 
     Stops where the workbook is broken.
     """
-    number, guarded = 0, 0
+    number = 0
     try:
         workbook = _opened(source)
         sheet = _chosen(workbook.wb, source.reading.sheet)
@@ -89,10 +88,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             except ValueError as error:
                 yield source.refusal(number, str(error), "Correct the cell.")
                 continue
-            if not source.reading.raw:
-                marked = spreadsheet.without_null(cells)
-                cells = [spreadsheet.unguarded(cell) for cell in marked]
-                guarded += cells != marked
+            cells = spreadsheet.read_cells(cells, source)
             while cells and not cells[-1]:
                 cells.pop()
             if not cells:
@@ -110,9 +106,6 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
         yield source.stop(number, *error.args)
     except Exception as error:  # of any kind: openpyxl raises whatever a damaged file causes
         yield source.stop(number, *_wrong(error))
-    if guarded:
-        lines = counted(guarded, "row has a cell", "rows have cells")
-        source.notes.append(f"{source.name}: {lines} {spreadsheet.UNGUARDED}.")
 
 
 def _wrong(error: Exception) -> tuple[str, str]:

@@ -167,7 +167,7 @@ def test_ratings_are_safe_by_command_unless_they_are_asked_for_raw_and_both_come
         there = make_collection(f"there-{number}", documents="")
         out = io.StringIO()
         call_command("import_ratings", there.slug, str(path), *option, stdout=out)
-        assert ("2 records have cells with an apostrophe" in out.getvalue()) == (not option)
+        assert ("apostrophes before signs" in out.getvalue()) == (not option)
         ratings = Rating.objects.filter(pair__query__collection=there)
         assert sorted(ratings.values_list("pair__document__key", "comment")) == [
             ("'=cmd", "@SUM(A1)"),
