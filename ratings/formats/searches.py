@@ -12,7 +12,7 @@ from .columns import check_chosen, listed, normalised, with_usual_names
 from .refusal import Option, Refusal
 from .registry import BY_NAME, unsupported
 from .rows import rows_of_each
-from .source import Source
+from .source import Line, Source
 from .strict_json import text_of
 
 # What a column holds -> its usual names, the likeliest first, as `normalised` returns them.
@@ -58,8 +58,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     If several columns may have the counts, a refusal asks for it.
     """
     if problem_and_cure := source.why_unopened or unsupported(source.start):
-        problem, *cure = problem_and_cure
-        yield source.refusal(0, str(problem), *cure)
+        yield source.refusal(0, *problem_and_cure)
         return
     format = format or format_of(source)
     source.notes.append(f"{source.name}: read as {format}, {FORMATS[format]}.")
@@ -71,7 +70,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     first_items = list(islice(records, header.SAMPLED_RECORDS))  # records and refusals
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]
     if not first_rows:
-        yield from (item for item in first_items if isinstance(item, Refusal))
+        yield from first_items
         return
     names = list(dict.fromkeys(chain.from_iterable(first_rows)))
     try:
@@ -96,12 +95,7 @@ def format_of(source: Source) -> str:
         return "xlsx"
     if start.text.lstrip().startswith(("{", "[")):
         return "jsonl"
-    delimiter = header.delimiter_of(start)
-    first = next(iter(header.first_records(start, delimiter)), [])
-    chosen = bool(source.reading.columns) or source.reading.header is not None
-    if delimiter == header.NO_DELIMITER or (len(first) < 2 and not chosen):
-        return "lines"
-    return "csv"
+    return "lines" if header.delimiter_of(start) == header.NO_DELIMITER else "csv"
 
 
 def columns_of(source: Source, format: str = "") -> dict[str, str]:
@@ -130,11 +124,10 @@ def _choose_sheet(source: Source, format: str) -> None:
     usual_names = {source.reading.columns.get("text"), *NAMES["text"]}
     with_queries = [name for name, head in heads.items() if usual_names & {*head, *map(normalised, head)}]
     if len(heads) > 1 and with_queries:
-        source.reading = replace(source.reading, sheet=with_queries[0])
-        passed_over = listed(name for name in heads if name != with_queries[0])
-        source.notes.append(
-            f"{source.name}: the sheet {values.quoted(with_queries[0])}; passed over: {passed_over}."
-        )
+        sheet = with_queries[0]
+        source.reading = replace(source.reading, sheet=sheet)
+        passed_over = listed(name for name in heads if name != sheet)
+        source.notes.append(f"{source.name}: the sheet {values.quoted(sheet)}; passed over: {passed_over}.")
 
 
 def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
@@ -161,8 +154,8 @@ def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
         candidates = with_usual_names([name for name in names if name not in column.values()], usual_names)
         if role not in chosen and candidates:
             column[role] = candidates[0]
-    if "text" not in column and list(names) == ["1", "2"]:  # without a header
-        column["text"] = "1"
+    if list(names) == ["1", "2"]:  # without a header
+        column.setdefault("text", "1")
     if "text" not in column:
         raise ValueError(f"no column holds the query; the columns are {listed(names)}")
     if normalised(column["text"]) != "user_query" and "id" not in chosen:
@@ -183,7 +176,7 @@ def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], f
     chosen = source.reading.columns
     if "count" in chosen or "id" in column:
         return None
-    if list(rows[0]) == ["1", "2"] and not chosen:
+    if list(rows[0]) == ["1", "2"] and not chosen:  # without a header
         return _by_numbers(source, column, rows)
     named_as_counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
     if len(named_as_counts) > 1:
@@ -205,18 +198,18 @@ def _by_numbers(source: Source, column: dict[str, str], rows: list[dict[str, Any
 
     A refusal where both or neither of them hold counts; otherwise None.
     """
-    numbers = [name for name in ("1", "2") if all(_is_count(row.get(name)) for row in rows)]
-    if len(numbers) != 1:
+    first_counts, second_counts = (all(_is_count(row.get(name)) for row in rows) for name in ("1", "2"))
+    if first_counts == second_counts:
         problem = "neither of the two columns has a name, and it is not clear which one has the counts"
         second = Option("columns", {"text": "1", "count": "2"}, "it is the second")
         return NoQueries(source.name, 1, problem, (second,))
-    column |= {"count": numbers[0], "text": "2" if numbers[0] == "1" else "1"}
+    column |= {"count": "1", "text": "2"} if first_counts else {"count": "2", "text": "1"}
     return None
 
 
 def _is_count(cell: Any) -> bool:
     try:
-        return cell is not None and cell != "" and _count(cell) >= 0
+        return cell not in (None, "") and _count(cell) >= 0
     except ValueError:
         return False
 
@@ -264,25 +257,23 @@ def _lines(source: Source) -> Iterator[Search | Refusal]:
     """A search on each line; a number before it, as `uniq -c` writes it, is its count."""
     first_lines = source.start.text.split("\n")[: header.SAMPLED_RECORDS]
     first_lines = first_lines[:-1] or first_lines  # the last one may be cut off
-    first_texts = [text for line in first_lines if (text := line.rstrip("\r"))]
+    first_texts = list(filter(None, (line.rstrip("\r") for line in first_lines)))
     are_counted = bool(first_texts) and all(map(_counted_line.fullmatch, first_texts))
     if are_counted:
         source.notes.append(f"{source.name}: the number before each query is how often it was searched for.")
-    for place, item in enumerate(source.lines()):
-        if isinstance(item, Refusal):
-            yield item
-        elif place == 0 and normalised(item.text) in NAMES["text"]:
+
+    def search_of(line: Line) -> Iterator[Search]:
+        text = line.text.strip()
+        if line.number == source.reading.header_line and normalised(text) in NAMES["text"]:
             source.notes.append(f"{source.name}: its first line names the column.")
-        elif len(item.text) > values.QUERY_TEXT_LENGTH:
-            problem = f"the query is longer than {values.QUERY_TEXT_LENGTH:,} characters"
-            yield source.refusal(item.number, problem, CURE)
-        elif text := item.text.strip():
-            if not are_counted:
-                yield Search(item.number, text)
-            elif match := _counted_line.fullmatch(item.text.rstrip()):
-                count, query = int(match[1]), match[2]
-                if query and count:
-                    yield Search(item.number, query, count)
-            else:
-                problem = "the line has no number before its query, as the first lines have"
-                yield source.refusal(item.number, problem, CURE)
+        elif text and not are_counted:
+            yield Search(line.number, values.checked_text(text, "query"))
+        elif text:
+            counted = _counted_line.fullmatch(line.text.rstrip())
+            if counted is None:
+                raise ValueError("the line has no number before its query, as the first lines have")
+            count, query = int(counted[1]), counted[2]
+            if query and count:
+                yield Search(line.number, values.checked_text(query, "query"), count)
+
+    return rows_of_each(source, source.lines(), search_of, CURE)

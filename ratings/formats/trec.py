@@ -83,12 +83,14 @@ def _rankings(columns: Columns) -> Iterator[Stretch]:
 
 def _are_results(columns: Columns) -> bool:
     """Whether no name, rank or score has to be refused."""
+    try:
+        for name in columns["system"].dictionary.to_pylist():
+            values.system_name(name)
+    except ValueError:
+        return False
     ranks = columns["rank"]
-    names = columns["system"].dictionary.to_pylist()
     in_range = (ranks > -RANKS_BELOW) & (ranks < RANKS_BELOW)
-    are_not_empty = all(name.replace(values.BLANK, "") for name in names)
-    are_names = are_not_empty and max(map(len, names)) <= values.SYSTEM_NAME_LENGTH
-    return are_names and bool(in_range.all()) and bool(np.isfinite(columns["score"]).all())
+    return bool(in_range.all() and np.isfinite(columns["score"]).all())
 
 
 def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int, float, str]:
@@ -101,13 +103,13 @@ def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int,
         kind = [Option("kind", "qrels", "these are qrels")] if seem_qrels else []
         raise WrongCell(f"{_width(cells)}, a run needs six", RUN_CURE, *kind, *_columns_cure("rank", cells))
     query, _, document, rank, score, system = cells[:6]
-    in_tabs = len(cells) > 6 and text.count("\t") == 5  # six columns with tabs between them
-    if in_tabs:  # the name has blanks: by first words two systems would become one
+    has_more = len(cells) > 6
+    if has_more and text.count("\t") == 5:  # the name has blanks: by first words two systems would become one
         system = text.rpartition("\t")[2]
-    elif len(cells) > 6 and _is_number(system):  # else the rank would be read as the score
-        raise WrongCell(
-            f"{_width(cells)}, and the sixth is the number {system}, as if an id had a blank", TABS_CURE
-        )
+        has_more = False
+    elif has_more and _is_number(system):  # else the rank would be read as the score
+        problem = f"{_width(cells)}, and the sixth is the number {system}, as if an id had a blank"
+        raise WrongCell(problem, TABS_CURE)
     try:
         result = (
             values.checked_key(query, "query", values.QUERY_KEY_LENGTH),
@@ -118,7 +120,7 @@ def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int,
         )
     except ValueError as error:
         raise WrongCell(str(error), RUN_CURE, *_header_cure(query, rank, score), *_point_cure(score)) from error
-    source.lines_with_more_columns += len(cells) > 6 and not in_tabs
+    source.lines_with_more_columns += has_more
     return result
 
 
@@ -258,13 +260,12 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
         return {}
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     queries = columns["query"].dictionary.to_pylist()
-    is_exact = (
-        gaps == len(names) * table.num_rows - 1  # one between two cells: any further one is a control character
-        and compute.max(compute.utf8_length(columns["document"])).as_py() <= values.DOCUMENT_KEY_LENGTH
-        and max(map(len, queries)) <= values.QUERY_KEY_LENGTH
-        and not any(query.startswith("#") for query in queries)
-    )
-    if not is_exact:
+    has_control_character = gaps != len(names) * table.num_rows - 1  # all other gaps stand between two cells
+    has_comment = any(query.startswith("#") for query in queries)
+    longest_query = max(map(len, queries))
+    longest_document = compute.max(compute.utf8_length(columns["document"])).as_py()
+    has_long_key = longest_query > values.QUERY_KEY_LENGTH or longest_document > values.DOCUMENT_KEY_LENGTH
+    if has_control_character or has_comment or has_long_key:
         return {}
     numbers = {name: np.from_dlpack(columns[name]) for name in columns.keys() & {"rank", "score"}}
     return columns | numbers | {"line": np.arange(block.first, block.first + table.num_rows)}
@@ -310,23 +311,25 @@ def _line_by_line(
         if isinstance(item, Refusal):
             yield item
             continue
-        number, text, cells = item
+        line, text, cells = item
         try:
             if text[0] == BYTE_ORDER_MARK:
                 raise WrongCell(MARK_PROBLEM, "Remove the mark, or import the files one by one.")
-            rows.append((number, *read(source, text, cells)))
+            rows.append((line, *read(source, text, cells)))
         except ValueError as error:
-            yield source.refusal(number, str(error), *cure_of(error, ""))
-    if rows:
-        columns: Columns = {}
-        # Nothing is read from the second column, so the rows do not have it.
-        for name, cells in zip(("line", names[0], *names[2:]), zip(*rows, strict=True), strict=True):
-            if name in ("line", "rank", "score"):
-                columns[name] = np.array(cells)
-            else:
-                array = pa.array(cells, pa.string())
-                columns[name] = array if name == "document" else array.dictionary_encode()
-        yield columns
+            yield source.refusal(line, str(error), *cure_of(error, ""))
+    if not rows:
+        return
+    columns: Columns = {}
+    # Nothing is read from the second column, so the rows do not have it.
+    for place, name in enumerate(["line", names[0], *names[2:]]):
+        column = [row[place] for row in rows]
+        if name in ("line", "rank", "score"):
+            columns[name] = np.array(column)
+        else:
+            texts = pa.array(column, pa.string())
+            columns[name] = texts if name == "document" else texts.dictionary_encode()
+    yield columns
 
 
 def _with_cells(source: Source, items: Iterable[Line | Refusal]) -> Iterator[tuple[int, str, list[str]] | Refusal]:
@@ -420,10 +423,10 @@ def doubt(start: Start) -> tuple[str, Option] | None:
     rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]
     if not rows:
         return None
-    second_cells = {cells[1] for cells in rows}  # Q0 in a run
-    one_word = len(second_cells) == 1 and not any(map(_is_number, second_cells))
+    second_cells = {cells[1] for cells in rows}
+    has_q0 = len(second_cells) == 1 and not any(map(_is_number, second_cells))
     has_aspects = all(_is_number(cells[5]) for cells in rows)
-    if (one_word and not has_aspects) or _count_ranks(rows):
+    if (has_q0 and not has_aspects) or _count_ranks(rows):
         return None
     columns = {"query": "1", "document": "3", "grade": "4"}
     width = len(rows[0])
@@ -436,14 +439,16 @@ def doubt(start: Start) -> tuple[str, Option] | None:
 
 def _count_ranks(rows: list[list[str]]) -> bool:
     """Whether the ranks of each ranking count from the same number, in more steps than grades would by chance."""
-    ranks = defaultdict(list)
+    ranks_of_ranking = defaultdict(list)
     for query, _, _, rank, _, system, *_ in rows:
         if not re.fullmatch(values.INTEGER, rank):
             return False
-        ranks[query, system].append(int(rank))
-    first = min(map(min, ranks.values()))
-    count = all(sorted(steps) == list(range(first, first + len(steps))) for steps in ranks.values())
-    return count and len(rows) - len(ranks) >= FEWEST_STEPS
+        ranks_of_ranking[query, system].append(int(rank))
+    first = min(map(min, ranks_of_ranking.values()))
+    for ranks in ranks_of_ranking.values():
+        if sorted(ranks) != list(range(first, first + len(ranks))):
+            return False
+    return len(rows) - len(ranks_of_ranking) >= FEWEST_STEPS
 
 
 def _pointed(cell: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from . import budget, spreadsheet, values
 from .archives import LARGEST_LIST, ZIP, Bounded
 from .budget import TooMuch
+from .columns import listed
 from .refusal import Option, Refusal
 from .source import BLOCK_BYTES, LAST_HEADER_LINE, LONGEST_LINE, Source, Start, Unopened
 
@@ -78,7 +79,8 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             yield source.stop(line, problem, CURE)
             return
         sheet.reset_dimensions()  # those in the file may be wrong
-        width, widened = 0, False
+        width = 0
+        has_wider_row = False
         for number, row in enumerate(sheet.iter_rows(), 1):
             if number < source.reading.header_line:
                 continue
@@ -96,9 +98,9 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             width = width or len(cells)
             if len(cells) > width:
                 problem = f"the row has {len(cells)} cells, the header has {width}"
-                titled = number <= LAST_HEADER_LINE and not widened
-                names = [Option("header", str(number), f"row {number} names the columns")] if titled else []
-                widened = True
+                may_be_header = number <= LAST_HEADER_LINE and not has_wider_row  # below a title
+                names = [Option("header", str(number), f"row {number} names the columns")] if may_be_header else []
+                has_wider_row = True
                 yield source.refusal(number, problem, "Give each column a name.", *names)
                 continue
             yield number, cells + [""] * (width - len(cells))
@@ -127,13 +129,12 @@ def _chosen(book: Any, name: str | None) -> Any:
     if name in sheets:
         return sheets[name]
     visible = _visible(book)
-    listed = ", ".join(map(values.quoted, visible[:12])) + (", …" if len(visible) > 12 else "")
     if name:
-        raise Unopened(f"there is no sheet {values.quoted(name)}; the sheets are {listed}", SHEET_OPTION)
+        raise Unopened(f"there is no sheet {values.quoted(name)}; the sheets are {listed(visible)}", SHEET_OPTION)
     if not visible:
         raise Unopened("the workbook has no sheet", CURE)
     if len(visible) > 1:
-        raise Unopened(f"the workbook has several sheets: {listed}", SHEET_OPTION)
+        raise Unopened(f"the workbook has several sheets: {listed(visible)}", SHEET_OPTION)
     return sheets[visible[0]]
 
 
@@ -160,10 +161,11 @@ def _text(cell: Any) -> str:
         return value.isoformat()
     if isinstance(value, timedelta):
         return str(value)
-    if abs(value) >= _NUMBERS_BELOW and value == value // 1:  # a whole number
+    is_whole = value == value // 1
+    if is_whole and abs(value) >= _NUMBERS_BELOW:
         problem = f"the cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15"
         raise ValueError(f"{problem}: let it be text")
-    text = str(int(value)) if value == value // 1 else f"{value:.15g}"
+    text = str(int(value)) if is_whole else f"{value:.15g}"
     # The format 00000 displays 42 as 00042.
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
