@@ -19,9 +19,7 @@ MOST_ENTRIES = 10_000  # of a tar, with its folders
 LARGEST_LIST = 1 << 24  # bytes of the names in a ZIP
 LARGEST_HEADER = 1 << 14  # bytes before a file of a tar: some versions of tarfile search them in quadratic time
 LONGEST_NAME = 200
-ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
-_TAR, _TAR_AT = b"ustar", 257
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ZIP = b"PK\x03\x04"
 _OFFICE = ("xl/", "word/", "ppt/", "mimetype")  # in office documents, which are ZIPs but no archives
 _LITTER = (".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini")
 COPY_AGAIN = "Copy or download the file again."
@@ -30,11 +28,11 @@ ELSEWHERE = "Pack the file itself."
 
 
 def is_zip(start: Start) -> bool:
-    return start.data.startswith((ZIP, EMPTY_ZIP))
+    return start.data.startswith((ZIP, b"PK\x05\x06"))  # the second one of an empty ZIP
 
 
 def is_tar(start: Start) -> bool:
-    return start.data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+    return start.data.startswith(b"ustar", 257)
 
 
 def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
@@ -117,7 +115,7 @@ def _wrong_in_zip(entry: zipfile.ZipInfo) -> tuple[str, str] | None:
         return "it is encrypted", "Pack it without a password."
     if stat.S_ISLNK(entry.external_attr >> 16):
         return "it is a link", ELSEWHERE
-    if entry.compress_type not in _METHODS:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return f"it is packed in a way that is not known here (method {entry.compress_type})", UNPACK
     return None
 

@@ -13,7 +13,6 @@ CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as 
 # Names of members: with the list of topics, with the turns of a conversation, and with the text of a turn.
 TOPIC_LIST_MEMBERS = ("topics", "queries")
 TURNS_MEMBERS = ("turn", "turns")
-SYSTEM_MEMBER = "response"  # of a turn in which the system alone speaks, so that it is no query
 TEXT_MEMBERS = ("raw_utterance", "utterance", "manual_rewritten_utterance", "text", "query")
 _in_list = re.compile(rf'\s*(?:\{{\s*"(?:{"|".join(TOPIC_LIST_MEMBERS)})"\s*:\s*)?\[\s*(\{{)')
 _name = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
@@ -91,8 +90,8 @@ def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | R
         source.note_once("its topics are conversations, of which each turn is a query.")
         topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(_turns_of(record), 1):
-            if SYSTEM_MEMBER in turn and not _text_of_turn(turn):
-                continue
+            if "response" in turn and not _text_of_turn(turn):
+                continue  # the system alone speaks
             number = turn.get("number", turn.get("turn_id", place))
             yield line, {"key": f"{topic}_{number}", "text": _text_of_turn(turn)}
 

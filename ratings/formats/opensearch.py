@@ -1,6 +1,5 @@
 """OpenSearch's query sets and judgment lists, and rank_eval of Elasticsearch and OpenSearch."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -14,7 +13,6 @@ from .strict_json import list_of, object_of, text_of
 CURE = 'A judgment list has {"query": "…", "ratings": [{"docId": "…", "rating": "1.0"}]} for each query.'
 QUERIES_CURE = 'A query set has {"queryText": "…"} for each query.'
 RANK_EVAL_CURE = 'A request has {"id": "…", "ratings": [{"_id": "…", "rating": 3}]}.'
-RANK_EVAL_METRIC = {"dcg": {"k": 10, "normalize": True}}  # a request must have one
 INDEX_NAME, TEMPLATE_ID = "INDEX", "search"  # of the written request: the user replaces the one and adds the other
 
 
@@ -111,7 +109,8 @@ def write_rank_eval(rows: Iterable[RatingLine]) -> Iterator[str]:
         rated = [{"_index": INDEX_NAME, "_id": row.document, "rating": int(row.grade or 0)} for row in group]
         return {"id": query, "template_id": TEMPLATE_ID, "params": {"query": query}, "ratings": rated}
 
-    head = f'{{\n  "metric": {json.dumps(RANK_EVAL_METRIC)},\n  "requests": ['
+    # A request must have a metric.
+    head = '{\n  "metric": {"dcg": {"k": 10, "normalize": true}},\n  "requests": ['
     return strict_json.written(head, rows, request_of)
 
 

@@ -17,7 +17,6 @@ from .refusal import Refusal
 from .rows import WRITTEN_COLUMNS, RatingLine, RunLine, written_cells
 from .source import BLOCK_BYTES, LONGEST_LINE, MOST_COLUMNS, Source, Start, Unopened
 
-MAGIC = b"PAR1"
 ROWS_AT_ONCE = 256  # in memory while reading
 LARGEST_ROW_GROUP = 1 << 30  # bytes of a row group, unpacked
 LARGEST_ROWS_AT_ONCE = 1 << 28  # bytes of the rows that are in memory
@@ -29,7 +28,7 @@ CELL_CURE = "Correct the cell, or leave out the column."
 
 
 def is_parquet(start: Start) -> bool:
-    return start.data.startswith(MAGIC)
+    return start.data.startswith(b"PAR1")
 
 
 def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
@@ -190,6 +189,8 @@ def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
         "seconds": pa.float64(),
         "rated_at": pa.timestamp("us", tz="UTC"),
     }
+    if kind == "judgments":
+        rows = (row._replace(grade=float(row.grade)) for row in rows)
     yield from _written(WRITTEN_COLUMNS[kind], types, (written_cells(kind, row) for row in rows))
 
 
@@ -213,18 +214,8 @@ def _written(names: Sequence[str], types: Mapping[str, Any], records: Iterator[l
     with tempfile.TemporaryFile() as file:
         with ParquetWriter(file, schema, compression="zstd") as writer:
             while batch := list(islice(records, ROWS_PER_WRITE)):
-                columns = zip(*batch, strict=True)
-                arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+                table = [dict(zip(names, cells, strict=True)) for cells in batch]
+                writer.write_table(pa.Table.from_pylist(table, schema=schema))
         file.seek(0)
         while block := file.read(BLOCK_BYTES):
             yield block
-
-
-def _array(column: Sequence, column_type: Any) -> Any:
-    """The column as an Arrow array. In a column of floats, decimals become floats."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(column_type):
-        column = [None if value is None else float(value) for value in column]
-    return pa.array(column, column_type)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import spreadsheet, strict_json, values
 from .columns import BODIES, layout_of
-from .refusal import Refusal, cure_of
+from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, rows_of_each, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
@@ -113,22 +113,22 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
     name = ""
     texts = {}  # id of a query -> its text
     rankings = []  # (the line on which a ranking begins, the id of its query, its documents in order)
-    for part in strict_json.parts(source):
-        if isinstance(part, Refusal):
-            yield part
-            continue
-        try:
-            if part.path == ("name",):
-                name = text_of(part.value)
-            elif part.path[0] == "queries":
-                texts[text_of(object_of(part.value, "query").get("query_id"))] = _query(part.value)
-            elif part.path[0] == "docs":
-                results = [object_of(result, "result") for result in list_of(part.value, "results")]
-                returned = [result for result in results if result.get("rated_only") is not True]
-                documents = [_document(result, source, "id") for result in returned]
-                rankings.append((part.line, str(part.path[-1]), documents))
-        except ValueError as error:
-            yield source.refusal(part.line, str(error), *cure_of(error, CURE))
+
+    def keep(part: strict_json.Part) -> Iterator[RunLine]:
+        """Keeps what the part says; no row is known yet."""
+        nonlocal name
+        if part.path == ("name",):
+            name = text_of(part.value)
+        elif part.path[0] == "queries":
+            texts[text_of(object_of(part.value, "query").get("query_id"))] = _query(part.value)
+        elif part.path[0] == "docs":
+            results = [object_of(result, "result") for result in list_of(part.value, "results")]
+            returned = [result for result in results if result.get("rated_only") is not True]
+            documents = [_document(result, source, "id") for result in returned]
+            rankings.append((part.line, str(part.path[-1]), documents))
+        return iter(())
+
+    yield from rows_of_each(source, strict_json.parts(source), keep, CURE)
     for line, query_id, documents in rankings:
         if query_id not in texts:
             yield source.refusal(line, f"query {values.quoted(query_id)} is not among the queries", CURE)

@@ -36,7 +36,6 @@ KINDS = ("queries", "documents", "results", "ratings")
 # How rows name their query. In a table the same column may hold keys or texts, so both are tried.
 KEY, TEXT, EITHER = "key", "text", "either"
 
-Reader = Callable[[Source], Iterator]
 Writer = Callable[[Iterable], Iterator[str | bytes]]
 
 
@@ -44,7 +43,7 @@ class Format(NamedTuple):
     name: str
     title: str
     fits: Callable[[str, Start], bool]  # kind of row, first bytes
-    reads: Mapping[str, Reader]  # by kind of row
+    reads: Mapping[str, Callable[[Source], Iterator]]  # by kind of row
     writes: Mapping[str, Writer] = {}  # by kind of row, or "judgments": one grade a pair, and no rater
     queries_by: str = KEY
     whole: bool = False  # holds only grades that are whole and not negative
@@ -80,12 +79,9 @@ def _table(name: str, title: str, fits: Callable, write: Callable | None, **more
     return Format(name, title, fits, reads, writes, EITHER, **more)
 
 
-_parquet, _xlsx = _always(parquet.is_parquet), _always(xlsx.is_xlsx)
 _NUMBERS = "numbers by query and document: BEIR, ranx, pytrec_eval"
 _OBJECTS = "JSON objects, one on each line or in a list"
 _JSON_TOPICS = "queries in a JSON list, or in an object by their keys"
-_DOCUMENTS = "TREC documents (<DOC>, <DOCNO>)"
-_TOPICS = "TREC topics (SGML or XML), or lines of key, tab, text"
 _CSV = "comma-, semicolon- or tab-separated values"
 _BOOK_CSV = "Quepid book (CSV, a column a rater, without comments, times and reasons); read as csv"
 _QUEPID_CSV = "Quepid ratings (CSV); read as csv"
@@ -105,18 +101,18 @@ FORMATS = (
     _json("rank-eval", _RANK_EVAL, opensearch.is_rank_eval, opensearch.RANK_EVAL, by=EITHER),
     _only_written("elasticsearch", _ELASTICSEARCH, {"judgments": opensearch.write_rank_eval}, "json", whole=True),
     _json("by-query", _NUMBERS, by_query.is_by_query, by_query.READS, by=EITHER),
-    _table("parquet", "Parquet", _parquet, parquet.write, binary=True, ending="parquet"),
-    _table("xlsx", "Excel workbook", _xlsx, None, binary=True),
+    _table("parquet", "Parquet", _always(parquet.is_parquet), parquet.write, binary=True, ending="parquet"),
+    _table("xlsx", "Excel workbook", _always(xlsx.is_xlsx), None, binary=True),
     _text("letor", "LTR: RankLib, SVMrank, LETOR", letor.is_letor, letor.READS, letor.WRITES, whole=True),
     _table("jsonl", _OBJECTS, tables.is_objects, tables.write_as_json, ending="jsonl"),
     _text("json-topics", _JSON_TOPICS, json_topics.is_topics, json_topics.READS),
-    _text("trec-documents", _DOCUMENTS, trec_documents.is_documents, trec_documents.READS),
+    _text("trec-documents", "TREC documents (<DOC>, <DOCNO>)", trec_documents.is_documents, trec_documents.READS),
     _table("csv", _CSV, header.is_known, tables.write, spreadsheet=True, ending="csv"),
     _only_written("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}, "csv", spreadsheet=True),
     _only_written("quepid-csv", _QUEPID_CSV, {"judgments": quepid.write_judgments}, "csv", spreadsheet=True),
     _text("trec-run", "TREC run", trec.is_run, {"results": trec.read_run}, **_RUN),
     _text("trec-qrels", "TREC qrels", trec.is_qrels, {"ratings": trec.read_qrels}, **_QRELS),
-    _text("topics", _TOPICS, topics.is_topics, topics.READS),
+    _text("topics", "TREC topics (SGML or XML), or lines of key, tab, text", topics.is_topics, topics.READS),
 )
 BY_NAME = {format.name: format for format in FORMATS}
 TREC = {"trec-run", "trec-qrels"}  # so regular that text of this form is hardly anything else
@@ -152,7 +148,6 @@ _OBJECT = {
     "results": '{"query": "q1", "document": "d1", "rank": 1, "system": "bm25"}',
     "ratings": '{"query": "q1", "document": "d1", "grade": 2}',
 }
-IS_RUN = Option("kind", "results", "this is a run")
 _SEPARATELY = "Import the files of each kind separately."
 
 
@@ -212,7 +207,7 @@ def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
         says = Option("header", str(line), "it does")
         return source.refusal(1, f"this line seems to be a title, and line {line} to name the columns", says)
     if format is None and kind == "ratings" and (doubt := trec.doubt(source.start)):
-        return source.refusal(0, *doubt, IS_RUN)
+        return source.refusal(0, *doubt, Option("kind", "results", "this is a run"))
     return None
 
 

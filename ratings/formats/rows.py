@@ -150,15 +150,15 @@ def size_of(row: tuple) -> int:
 
 
 def unique_topics(
-    source: Source, topics: Iterable[Topic | Refusal], cure: str, *, note: bool = False, columns: bool = False
+    source: Source, topics: Iterable[Topic | Refusal], cure: str, *, of_table: bool = False
 ) -> Iterator[Topic | Refusal]:
     """Each query once, with the need, tags and weight that any of its lines gives.
 
-    A line that gives another need, tag or weight is refused. `note`: note how many lines repeat a query.
-    `columns`: offer, as a cure of such a refusal, the option that no column holds the fact.
+    A line that gives another need, tag or weight is refused. `of_table`: note how many lines repeat a query, and
+    offer, as a cure of such a refusal, the option that no column holds the fact.
     """
-    merged: dict[tuple, Topic] = {}  # the first topic of a query, with facts of the later ones
-    empty = (None, "", ())  # a line that does not give the fact
+    merged: dict[tuple, Topic] = {}  # (key, text) -> the first topic of a query, with facts of the later ones
+    empty = (None, "", ())  # of a line that does not give the fact
     repeats = 0
     for topic in topics:
         if isinstance(topic, Refusal):
@@ -175,9 +175,9 @@ def unique_topics(
                 merged[query] = merged[query]._replace(**{fact: later})
                 continue
             problem = f"query {values.quoted(topic.text)} has another {name}"
-            no_column = [Option("columns", {fact: ""}, "no column holds it")] if columns else []
+            no_column = [Option("columns", {fact: ""}, "no column holds it")] if of_table else []
             yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(first.line))
-    if repeats and note:
+    if repeats and of_table:
         lines = counted(repeats, "line names", "lines name")
         source.notes.append(f"{source.name}: {lines} an earlier query again.")
     yield from merged.values()

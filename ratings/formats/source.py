@@ -26,7 +26,6 @@ LONGEST_LINE = 10_000_000  # bytes or characters; also of a record or cell that 
 MOST_COLUMNS = 1_000  # of a table
 LONGEST_NAME = 1_000  # of a column
 BOM = b"\xef\xbb\xbf"
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEADERS = {None: None, "yes": True, "no": False}  # the option of commands and pages -> Reading.header
 LAST_HEADER_LINE = 20  # the last line that may name columns
 NOT_UTF_8 = "Unpack the file, or save it as UTF-8 text.", Option("encoding", when="it is text in another encoding")
@@ -180,7 +179,8 @@ class Source:
         return False
 
     def _encoding_of(self, data: bytes) -> str:
-        return self.reading.encoding or ("utf-16" if data.startswith(UTF_16) else "utf-8")
+        is_utf_16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return self.reading.encoding or ("utf-16" if is_utf_16 else "utf-8")
 
     def lines(self) -> Iterator[Line | Refusal]:
         """The lines, in order. A line that is not text is a Refusal; where reading fails, a last Refusal."""

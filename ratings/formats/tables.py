@@ -43,7 +43,6 @@ from .rows import (
 )
 from .source import LONGEST_NAME, Source, Start
 
-FILL_DOWN = Option("fill_down", True, "the query above counts for it")
 YES_WORDS = {"1", "1.0", "true", "t", "yes", "y", "x"}
 NO_WORDS = {"", "0", "0.0", "false", "f", "no", "n"}
 CURE = "Correct the cell."
@@ -68,7 +67,7 @@ def read(format: str, kind: str, source: Source) -> Rows:
 def read_records(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
     """Rows of `kind` from records; `uniform`: all of them have the columns of the first one."""
     rows = _read(kind, source, records, uniform)
-    return unique_topics(source, rows, CURE, note=True, columns=True) if kind == "queries" else rows
+    return unique_topics(source, rows, CURE, of_table=True) if kind == "queries" else rows
 
 
 def sample(format: str, kind: str, source: Source, *has_header: HasHeader) -> list[dict[str, Any]]:
@@ -483,7 +482,7 @@ def _pair(source: Source, cells: dict[str, Any], layout: Layout) -> tuple[str, s
     """The query and the document of a row. Raises ValueError."""
     query = text_of(cells[layout.column["query"]]).strip()
     if not query:
-        raise WrongCell("the query is empty", CURE, FILL_DOWN)
+        raise WrongCell("the query is empty", CURE, Option("fill_down", True, "the query above counts for it"))
     values.checked_text(query, "query")
     return query, checked_id(cells[layout.column["document"]], "document", values.DOCUMENT_KEY_LENGTH, source)
 

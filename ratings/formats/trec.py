@@ -17,8 +17,8 @@ import numpy as np
 
 from ..words import counted
 from . import values
-from .refusal import Cure, Option, Refusal, WrongCell, cure_of, cures_of_word
-from .rows import RatingLine, RunLine, Stretch, taken
+from .refusal import Cure, Option, Refusal, WrongCell, cures_of_word
+from .rows import RatingLine, RunLine, Stretch, rows_of_each, taken
 from .source import START_BYTES, Block, Line, Source, Start, lines_of
 from .values import NUMBER
 
@@ -38,7 +38,6 @@ WIDTH_CURE = "Write as many columns in each line."
 TAGS_ARE_SYSTEMS = Option("system_from", "tag", "this is a run, and the sixth column names systems")
 FEWEST_STEPS = 4  # from one rank to the next, all by one: so few may be grades by chance
 BYTE_ORDER_MARK = "\ufeff"
-MARK_PROBLEM = "the line begins with a byte order mark, as where files were joined"
 _NO_KEY = f"#{BYTE_ORDER_MARK}"  # characters with which no query begins
 
 # The columns of many lines but for the second one, and "line", the number of each: Arrow arrays of strings, coded
@@ -306,18 +305,19 @@ def _line_by_line(
     """
     import pyarrow as pa
 
+    def row_of(line: tuple[int, str, list[str]]) -> Iterator[tuple]:
+        number, text, cells = line
+        if text[0] == BYTE_ORDER_MARK:
+            problem = "the line begins with a byte order mark, as where files were joined"
+            raise WrongCell(problem, "Remove the mark, or import the files one by one.")
+        yield number, *read(source, text, cells)
+
     rows = []
-    for item in _with_cells(source, lines_of(source, block)):
+    for item in rows_of_each(source, _with_cells(source, lines_of(source, block)), row_of, ""):
         if isinstance(item, Refusal):
             yield item
-            continue
-        line, text, cells = item
-        try:
-            if text[0] == BYTE_ORDER_MARK:
-                raise WrongCell(MARK_PROBLEM, "Remove the mark, or import the files one by one.")
-            rows.append((line, *read(source, text, cells)))
-        except ValueError as error:
-            yield source.refusal(line, str(error), *cure_of(error, ""))
+        else:
+            rows.append(item)
     if not rows:
         return
     columns: Columns = {}
@@ -348,16 +348,16 @@ def _with_cells(source: Source, items: Iterable[Line | Refusal]) -> Iterator[tup
 def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
     """The cells of each line, as many as the first has; for tables of which people choose the columns."""
     width = 0
-    for item in _with_cells(source, source.lines()):
-        if isinstance(item, Refusal):
-            yield item
-            continue
-        number, _, cells = item
+
+    def record_of(line: tuple[int, str, list[str]]) -> Iterator[tuple[int, list[str]]]:
+        nonlocal width
+        number, _, cells = line
         width = width or len(cells)
-        if len(cells) == width:
-            yield number, cells
-        else:
-            yield source.refusal(number, f"{_width(cells)}, the first line has {width}", WIDTH_CURE)
+        if len(cells) != width:
+            raise ValueError(f"{_width(cells)}, the first line has {width}")
+        yield number, cells
+
+    return rows_of_each(source, _with_cells(source, source.lines()), record_of, WIDTH_CURE)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:

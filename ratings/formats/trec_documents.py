@@ -16,7 +16,6 @@ STRAY_CURE = "Put it inside, or remove it."
 # The tags of the collections for each part, in lower case.
 _TITLES = {"title", "headline", "hl", "head", "ttl", "ti", "h3"}
 _BODIES = {"text", "body", "abstract", "graphic"}
-_URLS = {"url"}
 _HEADER = "dochdr"  # of a web page: its address, and the HTTP headers
 _OF_PAGES = {_HEADER, "title"}  # the parts of a web page; all else is its text
 
@@ -27,6 +26,7 @@ _open = re.compile(r"<([a-z][a-z0-9_.-]*)(?:\s[^<>]*)?>", re.IGNORECASE)
 _end = re.compile(r"</([a-z][a-z0-9_.-]*)\s*>", re.IGNORECASE)
 _markup = re.compile(r"</?[a-z!][^<>]*>", re.IGNORECASE)
 _between = re.compile(r"<[a-z!?/][^<>]*>", re.IGNORECASE)  # what may stand outside documents
+_MARKS_AND_BLANKS = "\ufeff\x1a \t\r"  # byte order and end marks of joined files
 _blank_lines = re.compile(r"\n{3,}")
 
 
@@ -45,9 +45,9 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
     The content is not parsed. Text between the elements is refused; other tags there are passed over.
     """
     edge = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
-    begun = 0
-    attributes = ""
-    content = []
+    begun = 0  # the line on which the open element begins; 0 outside elements
+    attributes = ""  # of the open element
+    content = []  # its text so far
     size = 0
     for line in source.lines():
         if isinstance(line, Refusal):
@@ -59,9 +59,7 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
             if begun:
                 content.append(text)
                 size += len(text)
-            elif stray := _between.sub("", text).strip(
-                "\ufeff\x1a \t\r"
-            ):  # byte order and end marks of joined files
+            elif stray := _between.sub("", text).strip(_MARKS_AND_BLANKS):
                 yield source.refusal(line.number, f"{values.quoted(stray)} stands outside a {what}", STRAY_CURE)
             if match is None:
                 break
@@ -86,22 +84,24 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
 def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
     """The document of an element. Its key is its <DOCNO>, or else the id in its <DOC>."""
     line, attributes, text = element
-    docno, id = _docno.search(text), _id.search(attributes)
-    if docno is None and id is None:
+    docno = _docno.search(text)
+    if docno:
+        key = docno[1]
+        text = text[: docno.start()] + text[docno.end() :]
+    elif id := _id.search(attributes):
+        key = unescape(id[1] or id[2] or id[3] or "")  # in double, single or no quotation marks
+    else:
         raise ValueError("the document has no <DOCNO>")
-    key = docno[1] if docno else unescape(id[1] or id[2] or id[3] or "")
     key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
-    titles = []
-    bodies = []
+    titles, bodies, other_texts = [], [], []  # others are outside known parts
     url = None
     fields = {}
-    other_texts = []  # outside known parts
-    for name, part in _parts(text[: docno.start()] + text[docno.end() :] if docno else text):
+    for name, part in _parts(text):
         if name in _TITLES:
             titles.append(_plain(part))
         elif name in _BODIES:
             bodies.append(_plain(part))
-        elif name in _URLS:
+        elif name == "url":
             url = _plain(part)
         elif name == _HEADER:
             url = next(iter(part.split()), "")

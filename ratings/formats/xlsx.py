@@ -16,9 +16,7 @@ from .source import BLOCK_BYTES, LAST_HEADER_LINE, LONGEST_LINE, Source, Start, 
 CURE = "Save the workbook again in a spreadsheet program, or save the sheet as CSV."
 SHEET_OPTION = Option("sheet")
 LARGEST_PART = 1 << 28  # bytes that openpyxl keeps in memory: all but the rows
-_SHEETS = "xl/worksheets/"
 _IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
-_BINARY = re.compile(rb"xl/workbook\.bin")
 _NUMBERS_BELOW = 10**15
 _zeros = re.compile("0{2,20}")  # as many digits as an id has; more would only fill the memory
 # A cell with a formula and without its result. No part goes back (*+): the time would grow with the square.
@@ -36,7 +34,8 @@ EMPTY_CELL_BYTES = 8  # in memory; openpyxl fills a row with empty cells up to i
 
 
 def is_xlsx(start: Start) -> bool:
-    return start.data.startswith(ZIP) and bool(_IN_XLSX.search(start.data)) and not _BINARY.search(start.data)
+    is_binary = b"xl/workbook.bin" in start.data
+    return start.data.startswith(ZIP) and bool(_IN_XLSX.search(start.data)) and not is_binary
 
 
 def sheets_of(source: Source) -> list[str]:
@@ -184,7 +183,7 @@ def _opened(source: Source) -> Any:
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
         parts = reader.archive.infolist()
         source.budget.unpack(sum(part.file_size for part in parts))
-        if sum(part.file_size for part in parts if not part.filename.startswith(_SHEETS)) > LARGEST_PART:
+        if sum(part.file_size for part in parts if not part.filename.startswith("xl/worksheets/")) > LARGEST_PART:
             raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
         reader.read()
         source.workbook = reader
