@@ -54,11 +54,13 @@ class Budget:
         if self.whole:
             self.whole.make(size)
 
-    def _check(self, size: int, what: str) -> None:
+    def _check(self, size: int, problem: str) -> None:
+        """Raises TooMuch if `size` bytes are beyond the limit. `problem`: what they show, such as "it unpacks"."""
         by_ratio = max(HARMLESS_BYTES, self.ratio * self.sent)
         if size <= max(2 * self.sent, min(self.most, by_ratio)):
             return
-        name = "what was sent" if self.whole is None else "its size"
         if self.most <= by_ratio:
-            raise TooMuch(f"{what} to more than {counted(self.most >> 20, 'megabyte')}")
-        raise TooMuch(f"{what} to more than {self.ratio:,} times {name}")
+            raise TooMuch(f"{problem} to more than {counted(self.most >> 20, 'megabyte')}")
+        raise TooMuch(
+            f"{problem} to more than {self.ratio:,} times {'its size' if self.whole else 'what was sent'}"
+        )

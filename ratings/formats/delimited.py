@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from . import spreadsheet
-from .refusal import Cure, Option, Refusal
+from .refusal import Cure, Option, Refusal, Refused
 from .source import LONGEST_LINE, Line, Source
 
 MARKS_ARE_TEXT = Option("quoting", "none", "quotation marks are a part of the texts")
@@ -30,30 +30,25 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     others are empty, and so are the last ones of lines with tabs and without a header. The apostrophe that keeps a
     spreadsheet from computing a cell is removed, unless the source is raw.
     """
-    broken: list[Refusal] = []  # the refusal that ended the lines, given last
-    begun = source.reading.header_line  # the line on which the record begins
+    begun = source.reading.header_line  # the line on which the next record begins
+    size = 0  # characters of that record so far
     width = 0
-    size = 0  # characters of the record
-    last = None  # the line that was read last
+    last: Line | None = None  # the line that was read last; None at the end of the file
 
     def text_lines() -> Iterator[str]:
         """The lines for csv.reader, each with its end.
 
-        They end at the first line that is refused: a cell may run over lines, so the next record is unknown. That
-        refusal is put into `broken`. `last` is None once the file has ended.
+        Raises Refused at the first line that is refused: a cell may run over lines, so the next record is unknown.
         """
         nonlocal size, last
         for item in source.lines():
-            if not isinstance(item, Refusal):
-                last = item
-                size += len(item.text)
-                if size > LONGEST_LINE:
-                    problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
-                    item = source.refusal(begun, problem, WIDTH_CURE)
             if isinstance(item, Refusal):
-                broken.append(item)
-                source.stopped = True
-                return
+                raise Refused([item])
+            last = item
+            size += len(item.text)
+            if size > LONGEST_LINE:
+                problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
+                raise Refused([source.refusal(begun, problem, WIDTH_CURE)])
             yield _line(item)
         last = None
 
@@ -62,29 +57,29 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=quoting)
     try:
         for cells in reader:
+            line = begun
+            begun = reader.line_num + source.reading.header_line
             size = 0
-            is_blank = not any(cell.strip() for cell in cells)
-            if not is_blank:
-                width = width or len(cells)
+            if not any(cell.strip() for cell in cells):
+                continue
+            width = width or len(cells)
             cells = spreadsheet.read_cells(cells, source)
-            if not broken and (len(cells) == 1 or may_be_shorter):
+            if len(cells) == 1 or may_be_shorter:
                 cells += [""] * (width - len(cells))
-            if broken or is_blank:
-                pass
-            elif len(cells) != width:
+            if len(cells) != width:
                 problem = f"there are {len(cells)} cells, the header has {width}"
-                yield source.refusal(begun, problem, WIDTH_CURE)
+                yield source.refusal(line, problem, WIDTH_CURE)
             elif delimiter == "\t" and any("\n" in cell and "\t" in cell for cell in cells):
                 problem = "a cell in quotation marks holds a line end and a tab, as if two rows were one"
-                yield source.refusal(begun, problem, TAB_CURE, MARKS_ARE_TEXT)
+                yield source.refusal(line, problem, TAB_CURE, MARKS_ARE_TEXT)
             else:
-                yield begun, cells
-            begun = reader.line_num + source.reading.header_line
+                yield line, cells
+    except Refused as error:
+        source.stopped = True
+        yield from error.refusals
     except csv.Error:
-        if not broken:
-            problem, how = _broken(last)
-            yield source.stop(begun, problem, *how)
-    yield from broken
+        problem, how = _broken(last)
+        yield source.stop(begun, problem, *how)
 
 
 def _broken(line: Line | None) -> tuple[str, tuple[Cure, ...]]:

@@ -127,11 +127,12 @@ def _opened(source: Source) -> Any:
     file = ParquetFile(source.seekable_file(), **bounds)
     if file.metadata.num_columns > MOST_COLUMNS:
         return file  # `_wrong_in` refuses it
-    schema = file.schema
-    columns = [schema.column(i) for i in range(len(schema))]
-    # No lists of texts.
-    texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.max_repetition_level == 0]
-    return ParquetFile(source.seekable_file(), read_dictionary=texts, **bounds)
+    text_columns = []
+    for column in map(file.schema.column, range(len(file.schema))):
+        is_list = column.max_repetition_level > 0
+        if column.physical_type == "BYTE_ARRAY" and not is_list:
+            text_columns.append(column.path)
+    return ParquetFile(source.seekable_file(), read_dictionary=text_columns, **bounds)
 
 
 def _size(batch: Any) -> int:
@@ -189,9 +190,10 @@ def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
         "seconds": pa.float64(),
         "rated_at": pa.timestamp("us", tz="UTC"),
     }
+    names = WRITTEN_COLUMNS[kind]
     if kind == "judgments":
         rows = (row._replace(grade=float(row.grade)) for row in rows)
-    yield from _written(WRITTEN_COLUMNS[kind], types, (written_cells(kind, row) for row in rows))
+    yield from _written(names, types, (dict(zip(names, written_cells(kind, row), strict=True)) for row in rows))
 
 
 def write_objects(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -199,11 +201,11 @@ def write_objects(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> It
     import pyarrow as pa
 
     types = {"tags": pa.list_(pa.string()), "weight": pa.float64(), "score": pa.int64()}
-    yield from _written(names, types, ([row.get(name) for name in names] for row in rows))
+    yield from _written(names, types, rows)
 
 
-def _written(names: Sequence[str], types: Mapping[str, Any], records: Iterator[list]) -> Iterator[bytes]:
-    """The bytes of a file whose columns are texts, unless `types` has their type.
+def _written(names: Sequence[str], types: Mapping[str, Any], rows: Iterable[Mapping]) -> Iterator[bytes]:
+    """The bytes of a file whose columns are texts, unless `types` has their type. `rows`: the cells by column.
 
     It is made on disk first, as its index stands at its end.
     """
@@ -213,9 +215,9 @@ def _written(names: Sequence[str], types: Mapping[str, Any], records: Iterator[l
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
     with tempfile.TemporaryFile() as file:
         with ParquetWriter(file, schema, compression="zstd") as writer:
-            while batch := list(islice(records, ROWS_PER_WRITE)):
-                table = [dict(zip(names, cells, strict=True)) for cells in batch]
-                writer.write_table(pa.Table.from_pylist(table, schema=schema))
+            remaining_rows = iter(rows)
+            while batch := list(islice(remaining_rows, ROWS_PER_WRITE)):
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
         file.seek(0)
         while block := file.read(BLOCK_BYTES):
             yield block

@@ -70,12 +70,13 @@ def _read_sgml(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _parts(text: str) -> dict[str, list[str]]:
-    """The parts of one SGML topic. A part ends where the next begins."""
+    """The texts of each part of one SGML topic. A part ends where the next tag begins."""
     parts = defaultdict(list)
-    _, *pieces = _part.split(text)
-    for closing, tag, content in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-        if not closing:
-            parts[_PARTS[tag.lower()]].append(content)
+    tags = list(_part.finditer(text))
+    ends = [tag.start() for tag in tags[1:]] + [len(text)]
+    for tag, end in zip(tags, ends, strict=False):
+        if not tag[1]:
+            parts[_PARTS[tag[2].lower()]].append(text[tag.end() : end])
     return parts
 
 
@@ -126,8 +127,8 @@ def _name(element: Element) -> str:
 
 def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusal:
     """The topic of an element, from its children and attributes; <query> may have its text directly."""
-    chosen_tags = {role: str(tag).lower() for role, tag in source.reading.columns.items() if role in _ROLES}
-    part_of_tag = _PARTS | {tag: _ROLES[role] for role, tag in chosen_tags.items()}
+    chosen = source.reading.columns
+    part_of_tag = _PARTS | {str(chosen[role]).lower(): part for role, part in _ROLES.items() if role in chosen}
     parts = defaultdict(list)
     if number := element.get("number") or element.get("id") or element.get("num"):
         parts["key"].append(number)
