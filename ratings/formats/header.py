@@ -34,7 +34,7 @@ def delimiter_of(start: Start) -> str:
     """
     if declared := _declared_delimiter(start):
         return declared
-    scores = {}  # of each delimiter that can be it: (usual names, records as wide as the first)
+    scores = {}  # delimiter that can be it -> (usual names, records as wide as the first)
     for delimiter in DELIMITERS:
         first, *below = first_records(start, delimiter) or [[]]
         as_wide = sum(len(cells) == len(first) for cells in below)
@@ -84,11 +84,11 @@ def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool |
     if kind != "queries":
         roles = {usual_role(kind, cell) for cell in cells}
         return set(NEEDED[kind]) <= roles or not any(map(is_number, cells))
-    evidence = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # the number of signs of a header
+    signs = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # of a header
+    if not signs:
+        return False
     unusual_with_digit = any(_digit.search(cell) for cell in cells if not is_usual(cell))
-    if evidence > 1 and len(cells) > 1 and not unusual_with_digit:
-        return True
-    return None if evidence else False
+    return True if signs > 1 and len(cells) > 1 and not unusual_with_digit else None
 
 
 def _stands_above_ids(cells: list[str], below: list[list[str]]) -> bool:

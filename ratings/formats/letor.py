@@ -45,27 +45,29 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
     """One topic for each query, from the first line that gives its text: a comment, or else its first document."""
-    # Key of a query -> the text after its documents. "": a comment gave the text, or the query was refused, so the
-    # text after further documents is not compared.
-    text_of_query: dict[str, str] = {}
+    text_of_query: dict[str, str] = {}  # the text after the first document, by the key of the query
+    settled = set()  # keys of queries that have their text from a comment, or were refused
 
     def topics_of(line: Line) -> Iterator[Topic]:
         text = line.text.strip()
         if header := _header.match(text):
             key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-            text_of_query[key] = ""
+            settled.add(key)
             yield Topic(line.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
         elif text and not text.startswith("#"):
             key, _, _, query_text = _cells(text)
+            if key in settled:
+                return
             if key not in text_of_query:
                 text_of_query[key] = query_text
                 try:
                     yield Topic(line.number, key, values.checked_text(query_text, f"text of query {key}"))
                 except ValueError as error:
+                    settled.add(key)
                     raise WrongCell(str(error), TEXT_CURE) from error
-            elif text_of_query[key] not in ("", query_text):
+            elif query_text != text_of_query[key]:
+                settled.add(key)
                 earlier = values.quoted(text_of_query[key])
-                text_of_query[key] = ""
                 raise WrongCell(f"query {key} has another text after its document, not {earlier}", TEXT_CURE)
 
     return rows_of_each(source, source.lines(), topics_of, CURE)

@@ -159,14 +159,15 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
     rater whose column would not be read as that of a rater.
     """
     by_pair = groupby(rows, key=lambda row: (row.query, row.document))
-    cells_of_pairs = [(pair, {row.rater: _cell(row) for row in ratings}) for pair, ratings in by_pair]
-    raters = sorted({rater for _, cells in cells_of_pairs for rater in cells})
+    # (query, document) -> rater -> cell
+    cells_of_pair = {pair: {row.rater: _cell(row) for row in ratings} for pair, ratings in by_pair}
+    raters = sorted(set().union(*cells_of_pair.values()))
     for rater in raters:
         if not _is_of_rater(rater):
             problem = f"the column of the rater {values.quoted(rater)} would be read as something else"
             raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
     header = [*PAIR_COLUMNS, *raters]
-    records = ([*pair, *(cells.get(rater, "") for rater in raters)] for pair, cells in cells_of_pairs)
+    records = ([*pair, *(cells.get(rater, "") for rater in raters)] for pair, cells in cells_of_pair.items())
     yield from spreadsheet.written(chain([header], records), raw=raw)
 
 
@@ -206,11 +207,10 @@ def _with_content(line: int, key: str, members: dict[str, Any]) -> DocumentLine:
     """The document. A text named title, url or as a body becomes that part, and each other member a field."""
     texts = {name: member or "" for name, member in members.items() if isinstance(member, str | None)}
     body = next((name for name in BODIES if name in texts), "body")
-    fields = {
-        name: member
-        for name, member in members.items()
-        if not (name in ("title", body, "url") and name in texts) and not (name == "id" and member == key)
-    }
+    parts = texts.keys() & {"title", body, "url"}
+    fields = {name: member for name, member in members.items() if name not in parts}
+    if fields.get("id") == key:
+        del fields["id"]
     return DocumentLine(line, key, texts.get("title"), texts.get(body), texts.get("url"), fields or None)
 
 

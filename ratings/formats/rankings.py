@@ -113,9 +113,9 @@ def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
     order = np.argsort(scores)
     equal = scores[order][1:] == scores[order][:-1]  # each score and the next one
     tied = order[np.append(equal, False) | np.append(False, equal)]
-    keys = [str(ranking.documents[i]) for i in tied.tolist()]
+    tied_by_key = sorted(tied.tolist(), key=lambda i: str(ranking.documents[i]))
     places = np.zeros(len(scores), np.int64)
-    places[tied[sorted(range(len(keys)), key=keys.__getitem__)]] = np.arange(len(keys))
+    places[tied_by_key] = np.arange(len(tied_by_key))
     return places
 
 

@@ -124,7 +124,8 @@ def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True
     # A single column holds the queries, whatever its name.
     alone = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or alone):
-        chosen = dict(zip(BY_POSITION.get((kind, len(names)), []), names, strict=False))
+        roles = BY_POSITION.get((kind, len(names)), [])
+        chosen = dict(zip(roles, names, strict=False))
     return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
 
 

@@ -156,17 +156,18 @@ def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None 
     """
     texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
     key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
-    joined = {name: "\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM}
-    text_part = next((name for name in _TEXT_FROM if joined[name]), None)
-    if text_part is None:
+    joined = ["\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM]
+    text, *need = [*filter(None, joined)] or [""]
+    if not text:
         raise ValueError(f"topic {values.quoted(key)} has no title and no query")
     try:
-        values.checked_text(joined[text_part], f"text of query {key}")
+        values.checked_text(text, f"text of query {key}")
     except ValueError as error:
         raise WrongCell(str(error), "Shorten it.") from error
-    subtopics = [f"{i}. {text}" for i, text in enumerate(texts.get("subtopic", []), 1)]
-    need = [joined[name] for name in _TEXT_FROM if name != text_part] + ["\n".join(subtopics)]
-    return Topic(line, key, joined[text_part], "\n\n".join(filter(None, need)) or None, tags)
+    subtopics = [f"{i}. {subtopic}" for i, subtopic in enumerate(texts.get("subtopic", []), 1)]
+    if subtopics:
+        need.append("\n".join(subtopics))
+    return Topic(line, key, text, "\n\n".join(need) or None, tags)
 
 
 def _without_label(name: str, text: str) -> str:

@@ -128,8 +128,11 @@ def with_point(text: str, what: str, *, has_commas: bool) -> str:
     is surely for decimals in a file that has such commas (`has_commas`), except in a rank. A point surely is,
     except in a rank or a weight.
     """
-    surely_for_decimals = what != "rank" and (has_commas if "," in text else what != "weight")
-    if _thousands.fullmatch(text) and not surely_for_decimals:
+    if "," in text:
+        is_for_decimals = has_commas and what != "rank"
+    else:
+        is_for_decimals = what not in ("rank", "weight")
+    if _thousands.fullmatch(text) and not is_for_decimals:
         raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
     pointed = text.replace(",", ".", 1)
     return pointed if _float.fullmatch(pointed) else text
