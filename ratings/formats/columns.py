@@ -240,11 +240,14 @@ def with_usual_names(names: Sequence[str], likeliest_first: Iterable[str]) -> li
 
 def _raters_in(names: Iterable[str], people: Container[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that hold the grades of a rater by their name, and those that may."""
-    unknown = [
-        name for name in names if not (is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS)
-    ]
+    unknown = [name for name in names if not is_of_no_rater(name)]
     raters = tuple(name for name in unknown if name.strip() in people or _RATER.fullmatch(normalised(name)))
     return raters, tuple(name for name in unknown if name not in raters)
+
+
+def is_of_no_rater(name: str) -> bool:
+    """Whether a column of that name surely holds something else than the grades of a rater."""
+    return is_index(name) or is_usual(name) or normalised(name) in _OF_PRODUCTS
 
 
 def check_chosen(what: str, roles: Iterable[str], names: Sequence[str], chosen: Chosen) -> None:

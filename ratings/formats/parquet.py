@@ -191,9 +191,10 @@ def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
         "rated_at": pa.timestamp("us", tz="UTC"),
     }
     names = WRITTEN_COLUMNS[kind]
+    records = (dict(zip(names, written_cells(kind, row), strict=True)) for row in rows)
     if kind == "judgments":
-        rows = (row._replace(grade=float(row.grade)) for row in rows)
-    yield from _written(names, types, (dict(zip(names, written_cells(kind, row), strict=True)) for row in rows))
+        records = (record | {"grade": float(record["grade"])} for record in records)
+    yield from _written(names, types, records)
 
 
 def write_objects(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:

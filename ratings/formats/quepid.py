@@ -6,7 +6,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from . import spreadsheet, strict_json, values
-from .columns import BODIES, layout_of
+from .columns import BODIES, is_of_no_rater
 from .refusal import Refusal
 from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, rows_of_each, unique_topics
 from .source import Source, Start
@@ -163,20 +163,12 @@ def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str
     cells_of_pair = {pair: {row.rater: _cell(row) for row in ratings} for pair, ratings in by_pair}
     raters = sorted(set().union(*cells_of_pair.values()))
     for rater in raters:
-        if not _is_of_rater(rater):
+        if is_of_no_rater(rater):
             problem = f"the column of the rater {values.quoted(rater)} would be read as something else"
             raise ValueError(f"{problem}: choose csv, which has the names of raters in one column")
     header = [*PAIR_COLUMNS, *raters]
     records = ([*pair, *(cells.get(rater, "") for rater in raters)] for pair, cells in cells_of_pair.items())
     yield from spreadsheet.written(chain([header], records), raw=raw)
-
-
-def _is_of_rater(name: str) -> bool:
-    """Whether a column of that name is read as that of a rater where the rater is known."""
-    try:
-        return layout_of("ratings", [*PAIR_COLUMNS, name], {}, people=[name]).raters == (name,)
-    except ValueError:
-        return False
 
 
 def _cell(row: RatingLine) -> str:

@@ -58,7 +58,8 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     If several columns may have the counts, a refusal asks for it.
     """
     if problem_and_cure := source.why_unopened or unsupported(source.start):
-        yield source.refusal(0, *problem_and_cure)
+        problem, *cure = problem_and_cure
+        yield source.refusal(0, str(problem), *cure)
         return
     format = format or format_of(source)
     source.notes.append(f"{source.name}: read as {format}, {FORMATS[format]}.")
@@ -70,7 +71,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     first_items = list(islice(records, header.SAMPLED_RECORDS))  # records and refusals
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]
     if not first_rows:
-        yield from first_items
+        yield from (item for item in first_items if isinstance(item, Refusal))
         return
     names = list(dict.fromkeys(chain.from_iterable(first_rows)))
     try:

@@ -113,7 +113,9 @@ class Source:
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._size: int | None = None  # bytes as they were sent; None: not known
-        self._raw = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+        self._raw: Any = stream
+        if not hasattr(stream, "peek"):
+            self._raw = io.BufferedReader(self._raw)
         if archive is None and is_file(stream):
             self._size = os.fstat(stream.fileno()).st_size
             self.budget.receive(self._size)

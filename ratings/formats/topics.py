@@ -157,9 +157,10 @@ def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None 
     texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
     key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
     joined = ["\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM]
-    text, *need = [*filter(None, joined)] or [""]
-    if not text:
+    contents = list(filter(None, joined))
+    if not contents:
         raise ValueError(f"topic {values.quoted(key)} has no title and no query")
+    text, *need = contents
     try:
         values.checked_text(text, f"text of query {key}")
     except ValueError as error:
