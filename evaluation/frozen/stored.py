@@ -84,12 +84,9 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     left_out = settings.left_out_queries
     data = Record(facts.collection, queries, systems, None, values=None, rankings={}, left_out_queries=left_out)
     return Evaluation(
-        collection=facts.collection,
         asked=replace(settings.asked, profile=facts.profile),
         measures=settings.measures,
-        systems=systems,
         table=Columns(data, arrays),
-        bounds={},
         expected={parse_measure(measure): Expected.from_json(means) for measure, means in facts.expected.items()},
         stored=standings_of(frozen),
     )

@@ -39,19 +39,28 @@ class Evaluation:
     It holds what follows from its arrays and what two readers need. Words and rows of one chart are elsewhere.
     """
 
-    collection: str  # slug
     asked: Asked
     measures: tuple[Measure, ...]  # the asked one first
-    systems: tuple[str, ...]  # in the order of names
     # Arrays [queries, measures x systems] by name: values; codes, indices in REASONS; seen, the judged share of
     # the documents that the measure reads, before any is left out.
     table: Columns
-    bounds: Mapping[tuple[Measure, str], Bounds]  # by (measure, system), of the measures that they were asked for
+    # By (measure, system), of the measures that they were asked for.
+    bounds: Mapping[tuple[Measure, str], Bounds] = field(default_factory=dict)
     # Expected means by measure, where they were asked for: each an `Expected`, or of files a `ModelMeans`.
     expected: Mapping[Measure, Any] = field(default_factory=dict)
     judged_by: Judgments | None = None  # the judgments, where they were asked for
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
     expecting: Expecting = Expecting()  # on a page: the expected means that it can show first
+
+    @property
+    def collection(self) -> str:
+        """The slug of the collection."""
+        return self.table.record.collection
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems in the order of their names."""
+        return self.table.record.systems
 
     @property
     def judgments(self) -> Judgments:
@@ -287,15 +296,20 @@ class Evaluation:
     @cached_property
     def holes(self) -> tuple[int, int]:
         """The number of holes, and of all places: down to the cutoff, over all systems and queries that count."""
-        both = [self.holes_of(name) for name in self.systems]
-        return sum(holes for holes, _ in both), sum(places for _, places in both)
+        holes = places = 0
+        for system in self.systems:
+            holes_of_system, places_of_system = self.holes_of(system)
+            holes += holes_of_system
+            places += places_of_system
+        return holes, places
 
     def holes_of(self, system: str) -> tuple[int, int]:
         """The number of holes of the system, and of its places, as `holes` counts them."""
         counted, cutoff = self.counted([system])[:, 0], self.asked.measure.cutoff
         length = self.table.record.rankings[system].length[counted]
         places = length if cutoff is None else np.minimum(length, cutoff)
-        return int(np.rint(np.nansum((1 - self.judged(system)[counted]) * places))), int(places.sum())
+        unjudged_share = 1 - self.judged(system)[counted]  # nan for an empty ranking
+        return round(np.nansum(unjudged_share * places)), int(places.sum())
 
     # As pandas frames
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -39,22 +40,13 @@ def evaluate(
     system, and for options that do not fit the collection.
     """
     measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
-
-    def compute(data: Record, judgments: Judgments) -> dict[str, np.ndarray]:
-        return _scored(data, judgments, measures, asked.options)
-
+    compute = partial(_scored, measures=measures, options=asked.options)
     # The same version for all: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
     bounded = dict.fromkeys(measures_of(collection, bounds))
-    ends = _bounds(collection, version, asked, bounded, table.record.systems)
     evaluation = Evaluation(
-        table.record.collection,
-        asked=asked,
-        measures=measures,
-        systems=table.record.systems,
-        table=table,
-        bounds=ends,
+        asked, measures, table, _bounds(collection, version, asked, bounded, table.record.systems)
     )
     if not judgments:
         return evaluation
@@ -70,7 +62,7 @@ def of_ratings(data: Record, ratings: Ratings, asked: Asked) -> Evaluation:
     data, measures = replace(data, ratings=ratings), (asked.measure,)
     judgments = asked.source.judgments(data)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
-    return Evaluation(data.collection, asked, measures, data.systems, table, {}, judged_by=judgments)
+    return Evaluation(asked, measures, table, judged_by=judgments)
 
 
 def of_arrays(
@@ -96,17 +88,7 @@ def of_arrays(
     data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
     expected = _expected(judgments, expected_among, measures, asked.options) if expected_among else {}
-    asked = replace(asked, measure=measures[0])
-    return Evaluation(
-        name,
-        asked=asked,
-        measures=measures,
-        systems=data.systems,
-        table=table,
-        bounds={},
-        expected=expected,
-        judged_by=judgments,
-    )
+    return Evaluation(replace(asked, measure=measures[0]), measures, table, expected=expected, judged_by=judgments)
 
 
 def _expected(
@@ -138,19 +120,11 @@ def of_rankings(
     data = replace(data, systems=(*data.systems, *more), rankings={**data.rankings, **more})
     table = Columns(data, _scored(data, judgments, (asked.measure,), asked.options))
     scale = record.scale(collection) if bounds and has_bounds(asked.measure) else []
-    ends = {}
+    of_systems = {}
     if scale:
-        columns = _ends_of(collection, data, judgments, asked, asked.measure, scale)
-        ends = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
-    return Evaluation(
-        data.collection,
-        asked=asked,
-        measures=(asked.measure,),
-        systems=data.systems,
-        table=table,
-        bounds=ends,
-        judged_by=judgments,
-    )
+        columns = _bound_columns(data, judgments, collection, asked, asked.measure, scale)
+        of_systems = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
+    return Evaluation(asked, (asked.measure,), table, of_systems, judged_by=judgments)
 
 
 def expected_by_query(
@@ -230,14 +204,20 @@ def has_bounds(measure: Measure) -> bool:
 def _bounds(
     collection: Collection, version: Version, asked: Asked, measures: Iterable[Measure], systems: Iterable[str]
 ) -> dict[tuple[Measure, str], Bounds]:
-    """The bounds by (measure, system), of the measures and systems that have them; empty without a scale."""
+    """The bounds by (measure, system), of the measures and systems that have them; empty without a scale.
+
+    Their pool is that of all systems, whichever are asked. From the cache as far as possible.
+    """
     bounded = list(filter(has_bounds, measures))
     scale = record.scale(collection) if bounded else []
     if not scale:
         return {}
     bounds = {}
     for measure in bounded:
-        table = _ends(collection, version, asked, measure, scale)
+        options = kernel.effective(measure, asked.options)
+        cache_key = ("bounds", measure, options, tuple(scale))
+        compute = partial(_bound_columns, collection=collection, asked=asked, measure=measure, scale=scale)
+        table = cache.columns(collection, version, replace(asked.source, systems=None), cache_key, compute)
         for system in table.record.systems:
             if system in systems:
                 bounds[measure, system] = _bounds_in(table.of, system)
@@ -245,27 +225,14 @@ def _bounds(
 
 
 def _bounds_in(columns: Mapping[tuple[str, str], np.ndarray], system: str) -> Bounds:
-    """The bounds of one system in the arrays of `_ends_of`."""
+    """The bounds of one system in the arrays of `_bound_columns`."""
     return Bounds(**{name: columns[name, system] for name in BOUND_NAMES})
 
 
-def _ends(
-    collection: Collection, version: Version, asked: Asked, measure: Measure, scale: Sequence[float]
-) -> Columns:
-    """The arrays of `Bounds` by name and system, cached. The pool is that of all systems, whichever are asked."""
-    options = kernel.effective(measure, asked.options)
-
-    def compute(data: Record, judgments: Judgments) -> dict[tuple[str, str], np.ndarray]:
-        return _ends_of(collection, data, judgments, asked, measure, scale)
-
-    cache_key = ("bounds", measure, options, tuple(scale))
-    return cache.columns(collection, version, replace(asked.source, systems=None), cache_key, compute)
-
-
-def _ends_of(
-    collection: Collection,
+def _bound_columns(
     data: Record,
     judgments: Judgments,
+    collection: Collection,
     asked: Asked,
     measure: Measure,
     scale: Sequence[float],
@@ -280,6 +247,6 @@ def _ends_of(
     pool = pair_of(distinct(pair_key(query, document)))
     columns: dict[tuple[str, str], np.ndarray] = {}
     for system, rankings in data.rankings.items():
-        ends = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
-        columns |= {(name, system): getattr(ends, name) for name in BOUND_NAMES}
+        bounds = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
+        columns |= {(name, system): getattr(bounds, name) for name in BOUND_NAMES}
     return columns

@@ -60,7 +60,7 @@ def test_a_tenth_is_uneven(least, warns):
     rows = [Standing(name, "AP", 0.5, None, None, 1, 0, {}, judged) for name, judged in (("a", 1.0), ("b", least))]
     standings = {(row.system, "AP"): row for row in rows}
     asked = Asked(parse_measure("AP"))
-    evaluation = Evaluation("hills", asked, (asked.measure,), ("a", "b"), None, {}, stored=standings)
+    evaluation = Evaluation(asked, (asked.measure,), table=None, stored=standings)
     said = uneven(evaluation, ["a", "b"], 0)
     assert bool(said) is warns
     if warns:
