@@ -150,7 +150,6 @@ def plain_means(
     sampled = sampled_of(data.queries, data.left_out_queries)
     for rankings in data.rankings.values():
         scores = kernel.evaluate([measure], judgments, rankings, options)
-        values = np.where(scores.counted(measure), scores.values[measure], np.nan)
-        means.append(mean_of(values, sampled))
+        means.append(mean_of(scores.counting(measure), sampled))
         counts.append(scores.counted(measure).sum())
     return np.array(means, np.float64), np.array(counts, np.int64)

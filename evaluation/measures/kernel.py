@@ -32,6 +32,10 @@ class Scores:
         """Which queries count in a mean, bool[queries]."""
         return self.reasons[measure] == COUNTED
 
+    def counting(self, measure: Measure) -> np.ndarray:
+        """The values that count in a mean, float64[queries]; nan for others, even for known ones."""
+        return np.where(self.counted(measure), self.values[measure], np.nan)
+
     def mean(self, measure: Measure) -> float:
         """The mean over the queries that count, each weighing the same; nan if none does."""
         return mean(self.values[measure], self.counted(measure))

@@ -28,7 +28,7 @@ from .expected import Expecting
 from .standing import SUMMARY, Standing
 
 WHY_BY_CODE = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)
-NO_ESTIMATE = Estimate(np.nan, np.nan, np.nan, np.nan)
+NO_ESTIMATE = Estimate(np.nan, np.nan, np.nan)
 ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
@@ -382,9 +382,10 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
         # Columns with equally many queries are resampled together.
         columns = np.flatnonzero(sizes == size)
         counting = np.column_stack([values[counted[:, column], column] for column in columns])
-        for column, low, high in zip(columns, *bootstrap_interval(counting), strict=True):
+        lows, highs = bootstrap_interval(counting)
+        for column, low, high in zip(columns, lows, highs, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
-            estimates[column] = Estimate(mean, float(low), float(high), np.nan)
+            estimates[column] = Estimate(mean, float(low), float(high))
     return estimates
 
 

@@ -109,7 +109,6 @@ class Estimate:
     mean: float
     low: float  # the interval is about which queries were drawn
     high: float
-    share: float  # of the searches, those whose queries have a value
 
 
 def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estimate:
@@ -128,7 +127,7 @@ def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estim
         margin = float(paired.t_margin(pseudo_values(column, answered), level, answered.degrees)[0])
     elif not answered.left_out and not answered.drawn:
         margin = 0.0
-    return Estimate(mean, mean - margin, mean + margin, sampled.share(has_value))
+    return Estimate(mean, mean - margin, mean + margin)
 
 
 def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:

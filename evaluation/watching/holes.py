@@ -57,5 +57,4 @@ def at_best(
         np.append(judgments.grade, np.where(in_favour, scale[-1], scale[0])),
     )
     scores = [kernel.evaluate([asked.measure], judged, rankings, asked.options) for rankings in lists]
-    values = [np.where(of.counted(asked.measure), of.values[asked.measure], np.nan) for of in scores]
-    return np.column_stack(values)
+    return np.column_stack([of_list.counting(asked.measure) for of_list in scores])

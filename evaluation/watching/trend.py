@@ -153,8 +153,7 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
         ranking_of = dict(zip(layer["query"].tolist(), layer["ranking"].tolist(), strict=True))
         rankings = rankings_of([documents.get(ranking_of.get(pk, 0)) for pk in queries.tolist()])
         scores = kernel.evaluate([asked.measure], judgments, rankings, asked.options)
-        counting = np.where(scores.counted(asked.measure), scores.values[asked.measure], np.nan)
-        for pk, value in zip(queries.tolist(), counting.tolist(), strict=True):
+        for pk, value in zip(queries.tolist(), scores.counting(asked.measure).tolist(), strict=True):
             values[pk, ranking_of.get(pk, 0)] = value  # no ranking has the id 0
     return values
 

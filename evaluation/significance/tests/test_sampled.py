@@ -74,22 +74,22 @@ def test_a_mean_by_hand():
     # Standard error: .4 · sd(0, .5) / sqrt(2) = .1, t with 1 degree 12.7062.
     sampled = Sampled(np.array([CERTAIN, 0, 0]), np.array([60.0, 20, 20]))
     found = estimate(np.array([1, 0, 0.5]), sampled)
-    assert (found.mean, found.share) == (pytest.approx(0.7), 1)
+    assert (found.mean, sampled.share(np.ones(3, bool))) == (pytest.approx(0.7), 1)
     assert (found.low, found.high) == pytest.approx((0.7 - 1.27062, 0.7 + 1.27062), abs=1e-5)
 
 
 def test_a_query_without_a_value_is_left_out_of_its_stratum_and_lowers_the_share():
     sampled = Sampled(np.array([CERTAIN, CERTAIN, 0, 0, 0]), np.array([50.0, 10, 20, 20, 20]))
-    found = estimate(np.array([1, NAN, 0, 0.5, NAN]), sampled)
-    assert found.mean == pytest.approx((60 * 1 + 60 * 0.25) / 120)
-    assert found.share == pytest.approx(90 / 120)
+    values = np.array([1, NAN, 0, 0.5, NAN])
+    assert estimate(values, sampled).mean == pytest.approx((60 * 1 + 60 * 0.25) / 120)
+    assert sampled.share(~np.isnan(values)) == pytest.approx(90 / 120)
 
 
 def test_what_is_left_out_counts_in_its_stratum_and_the_others_stand_for_it():
     """By hand: a head of 50 + 10 left out, a tail of 20 + 20 + 20 left out: .5 · 1 + .5 · mean(0, .5) = .625."""
     sampled = Sampled(np.array([CERTAIN, 0, 0]), np.array([50.0, 20, 20]), {CERTAIN: 10.0, 0: 20.0})
     found = estimate(np.array([1, 0, 0.5]), sampled)
-    assert (found.mean, found.share) == (pytest.approx(0.625), pytest.approx(90 / 120))
+    assert (found.mean, sampled.share(np.ones(3, bool))) == (pytest.approx(0.625), pytest.approx(90 / 120))
     assert found.high - found.mean == pytest.approx(12.7062 * 0.5 * 0.25, abs=1e-5)  # t, weight, standard error
     every = Sampled(np.array([CERTAIN, CERTAIN, 0, 0, 0]), np.array([50.0, 10, 20, 20, 20]))
     assert every.without(np.array([False, True, False, False, True])).left_out == sampled.left_out
@@ -102,7 +102,8 @@ def test_where_all_of_a_stratum_is_left_out_nothing_has_an_interval():
     values = np.column_stack([SCORE, SECOND])
     sampled = Sampled(STRATUM, SEARCHES, {7: 1000.0})
     found = estimate(SCORE, sampled)
-    assert found.mean == pytest.approx(0.6543032786885246) and found.share == pytest.approx(1220 / 2220)
+    assert found.mean == pytest.approx(0.6543032786885246)
+    assert sampled.share(~np.isnan(SCORE)) == pytest.approx(1220 / 2220)
     assert np.isnan(found.low)
     assert np.isnan(bounds_of_estimate(SCORE, SCORE, SCORE > 0, SCORE > 0, sampled)).all()
     (pair,) = compare(values, [(0, 1)], sampled=sampled).pairs
@@ -143,10 +144,11 @@ def test_what_has_no_sampling_error_and_what_has_no_interval():
     assert (found.mean, found.low, found.high) == (0.75, 0.75, 0.75)
     single = estimate(np.array([1.0, 0]), Sampled(np.array([CERTAIN, 0]), np.array([3.0, 1])))
     assert single.mean == 0.75 and np.isnan(single.low)
-    only_head = estimate(np.array([1.0, NAN]), Sampled(np.array([CERTAIN, 0]), np.array([3.0, 1])))
-    assert (only_head.mean, only_head.share) == (1, 0.75) and np.isnan(only_head.low)
+    head_and_tail = Sampled(np.array([CERTAIN, 0]), np.array([3.0, 1]))
+    only_head = estimate(np.array([1.0, NAN]), head_and_tail)
+    assert (only_head.mean, head_and_tail.share(np.array([True, False]))) == (1, 0.75) and np.isnan(only_head.low)
     nothing = estimate(np.array([NAN, NAN]), census)
-    assert np.isnan(nothing.mean) and np.isnan(nothing.low) and nothing.share == 0
+    assert np.isnan(nothing.mean) and np.isnan(nothing.low) and census.share(np.zeros(2, bool)) == 0
 
 
 @pytest.mark.parametrize(
