@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import trec
 from ratings.formats.archives import files_of
-from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.formats.refusal import Cure, Refusal, Refused
 from ratings.formats.registry import FORMATS, unsupported
 from ratings.formats.source import Source, opened
@@ -54,10 +53,6 @@ def load(
     Lines for queries that are not in the qrels are skipped. Raises OSError, and Refused with line and cure of each
     error.
     """
-    if order not in (None, *ORDERS):
-        raise ValueError(f"The order is {order!r}; give rank or score.")
-    if system_from not in (None, *SYSTEM_FROM):
-        raise ValueError(f"system_from is {system_from!r}; give {' or '.join(SYSTEM_FROM)}.")
     with opened(qrels) as source, ExitStack() as stack:
         file, *more = files_of(source, stack)
         if more:

@@ -179,8 +179,6 @@ def test_systems_are_named_by_their_files(folder):
         files.load("qrels", [*paths, write("other/dense.run", RUN)], system_from="file")
     (said,) = refused(QRELS, RUN + RUN.replace(" s\n", " t\n"), system_from="file")
     assert "several systems in it (s, t)" in said
-    with pytest.raises(ValueError, match="file or tag"):
-        load(QRELS, RUN, system_from="x")
 
 
 def test_standard_input_is_read_once(folder, monkeypatch):
