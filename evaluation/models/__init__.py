@@ -2,19 +2,3 @@
 
 from .frozen import IMMUTABLE, NAME_LENGTH, SHORT_HASH, FrozenEvaluation, FrozenLink, FrozenPart, new_key
 from .watch import BUDGET, MARGIN, Night, NightRanking, Verdict, Watch
-
-__all__ = [
-    "BUDGET",
-    "IMMUTABLE",
-    "MARGIN",
-    "NAME_LENGTH",
-    "SHORT_HASH",
-    "FrozenEvaluation",
-    "FrozenLink",
-    "FrozenPart",
-    "Night",
-    "NightRanking",
-    "Verdict",
-    "Watch",
-    "new_key",
-]

@@ -3,26 +3,4 @@
 from .asked import SUMS, Asked, measure_for, options_for
 from .evaluation import Evaluation, beside_mean, mean_of, sampled_of
 from .scoring import evaluate, expected_by_query, explain, has_bounds, of_arrays, of_rankings, of_ratings, read
-from .standing import SUMMARY, Standing, why
-
-__all__ = [
-    "SUMMARY",
-    "SUMS",
-    "Asked",
-    "Evaluation",
-    "Standing",
-    "beside_mean",
-    "evaluate",
-    "expected_by_query",
-    "explain",
-    "has_bounds",
-    "mean_of",
-    "measure_for",
-    "of_arrays",
-    "of_rankings",
-    "of_ratings",
-    "options_for",
-    "read",
-    "sampled_of",
-    "why",
-]
+from .standing import Standing, why

@@ -1,33 +1,15 @@
 """Standings: the numbers of one system in one measure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-
-# The names of the numbers, in the order of every table and document.
-SUMMARY = (
-    "mean",
-    "low",
-    "high",
-    "lowest",
-    "highest",
-    "plain",
-    "traffic",
-    "weighted",
-    "weighted_low",
-    "weighted_high",
-    "total",
-    "queries",
-    "undefined",
-    "why",
-    "judged",
-)
+from dataclasses import dataclass, field, fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Standing:
     """A system's mean in one measure, and what stands beside it. None = no value.
 
-    The mean is that over queries. Where they were drawn from a log, it is that over all searches of the log.
+    The mean is that over queries. Where they were drawn from a log, it is that over all searches of the log. The
+    numbers have the order of every table and document: see SUMMARY.
     """
 
     system: str
@@ -35,10 +17,6 @@ class Standing:
     mean: float | None
     low: float | None  # the 95 % interval, over queries
     high: float | None
-    queries: int  # how many count in the mean
-    undefined: int  # how many do not
-    reasons: Mapping[str, int]  # why they do not: the number of queries by reason
-    judged: float | None  # the mean Judged@cutoff of the queries that count, over searches where `mean` is
     lowest: float | None = None  # the bounds of the mean, where they were asked for
     highest: float | None = None
     plain: float | None = None  # the mean over queries, where `mean` is over all searches of a log
@@ -47,6 +25,10 @@ class Standing:
     weighted_low: float | None = None
     weighted_high: float | None = None
     total: float | None = None  # of a count
+    queries: int  # how many count in the mean
+    undefined: int  # how many do not
+    reasons: Mapping[str, int]  # why they do not: the number of queries by reason
+    judged: float | None  # the mean Judged@cutoff of the queries that count, over searches where `mean` is
     expected: Mapping[str, float | str | None] = field(default_factory=dict)  # as `Expected.row`
     pk: int | None = None  # of the system; None where there is no page of it
 
@@ -79,6 +61,11 @@ class Standing:
         """The numbers with these names; None for expected values that only other measures have."""
         numbers = self.numbers
         return {name: numbers.get(name) for name in names}
+
+
+# The names of the numbers, in their order: all fields but system, measure, expected and pk. Documents call the
+# reasons `why`.
+SUMMARY = tuple("why" if number.name == "reasons" else number.name for number in fields(Standing)[2:-2])
 
 
 def why(reasons: Mapping[str, int]) -> str:

@@ -57,7 +57,9 @@ def test_the_best_system_is_told_from_the_others_by_the_tests_of_the_page_that_c
 
 @pytest.mark.parametrize(("least", "warns"), [(0.9, True), (0.91, False), (None, False)])
 def test_a_tenth_is_uneven(least, warns):
-    rows = [Standing(name, "AP", 0.5, None, None, 1, 0, {}, judged) for name, judged in (("a", 1.0), ("b", least))]
+    numbers = {"mean": 0.5, "low": None, "high": None, "queries": 1, "undefined": 0, "reasons": {}}
+    shares = {"a": 1.0, "b": least}
+    rows = [Standing(system=name, measure="AP", judged=share, **numbers) for name, share in shares.items()]
     standings = {(row.system, "AP"): row for row in rows}
     asked = Asked(parse_measure("AP"))
     evaluation = Evaluation(asked, (asked.measure,), table=None, stored=standings)
