@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import isnan
@@ -8,12 +9,15 @@ from evaluation.judgments.rules import RULES
 from evaluation.measures import PROFILES, Measure
 from evaluation.measures.refusal import unknown
 from evaluation.page import documents
+from evaluation.record import judgment_rows
 from evaluation.results import csv_and_json
 from evaluation.results.trust import older_texts
 from evaluation.scores import Asked, Evaluation
 from evaluation.scores.asked import ADJUDICATIONS, MEASURE, PROFILE, RULE
 from evaluation.scores.expected import expected_means
 from ratings.formats import spreadsheet
+from ratings.formats.registry import Format
+from ratings.formats.rows import RatingLine
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
 from ratings.models import Collection
 
@@ -105,6 +109,15 @@ def add_rule_and_adjudications(parser) -> None:
     parser.add_argument("--adjudications", help=text)
 
 
+def add_judgments(parser) -> None:
+    """Adds the arguments of `judgments_of`."""
+    # A map may begin with a negative grade; argparse would take "-1=0" for an option.
+    parser._negative_number_matcher = re.compile(r"^-[\d.]")
+    add_rule_and_adjudications(parser)
+    text = "a whole number for each grade that the format cannot hold: -1=0,0.5=1"
+    parser.add_argument("--map", default="", help=text)
+
+
 def add_expected(parser) -> None:
     text = "also the expected value of nDCG@k once all is judged, with a 90 %% interval for missing judgments"
     parser.add_argument("--expected", action="store_true", help=text)
@@ -124,6 +137,17 @@ def asked_in(collection: Collection | None, measure: str | None, systems: list[s
     """What these arguments ask. ValueError for texts without a meaning."""
     named = {name: arguments[name] for name in ("profile", "rule", "adjudications") if name in arguments}
     return Asked.of(collection, measure=measure, systems=systems, **named, **changes(arguments))
+
+
+def judgments_of(collection: Collection, arguments: dict, format: Format) -> tuple[list[RatingLine], str]:
+    """The judgments that these arguments ask for, as the format holds them, and their rule. Raises Refused."""
+    try:
+        asked = Asked.of(collection, rule=arguments["rule"], adjudications=arguments["adjudications"])
+        replacing = judgment_rows.parse_map(arguments["map"])
+        rows = judgment_rows.judgments(collection, asked.rule, replacing, asked.adjudications, format)
+        return rows, asked.rule
+    except ValueError as error:
+        raise Refused(f"{error} The options --map and --rule decide.") from error
 
 
 def refuse_format(name: str) -> None:

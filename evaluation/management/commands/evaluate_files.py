@@ -61,7 +61,7 @@ class Command(ReportingCommand, OutputCommand):
     def evaluated(
         self, qrels: str, runs: list[str], measures: list[str], systems: list[str], arguments: dict
     ) -> tuple[files.Loaded, scores.Evaluation]:
-        """What the files hold, and its scores in the measures, the first of which is the main one.
+        """What the files hold, and the scores of these systems (none named: all), the first measure the main one.
 
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
@@ -77,20 +77,16 @@ class Command(ReportingCommand, OutputCommand):
             keep_first=arguments["keep_first"],
             without_own=arguments["without_own"],
         )
+        for name in systems:
+            refuse_unknown("system", name, loaded.rankings)
         evaluation = scores.of_arrays(
             qrels,
             loaded.queries,
             loaded.judgments,
-            rankings={name: loaded.rankings[name] for name in self.systems(systems, loaded)},
-            asked=asked,
+            {name: ranking for name, ranking in loaded.rankings.items() if name in systems or not systems},
+            asked,
             beside=measures[1:],
             # The model learns from all systems, whichever are printed.
             expected_among=loaded.rankings if with_expected else None,
         )
         return loaded, evaluation
-
-    def systems(self, names: list[str], loaded: files.Loaded) -> list[str]:
-        """The systems with these names; without names, all. ValueError for an unknown name."""
-        for name in names:
-            refuse_unknown("system", name, loaded.rankings)
-        return [name for name in loaded.rankings if name in names or not names]

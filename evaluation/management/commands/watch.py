@@ -101,11 +101,10 @@ def line_of(point: trend.Point) -> str:
     at = trend.named(point.night.due_at)
     if point.night.state == Night.State.GAP or point.means is None:
         return f"{at}  gap: {point.night.problem}"
-    told = [f"{verdict.kind} ({verdict.name}, {said_of(verdict)})" for verdict in point.verdicts.values()]
     mean = "no mean" if point.means.mean is None else f"{point.means.mean:.4f}"
-    return "  ".join([at, mean, f"n = {point.means.queries}", *told])
-
-
-def said_of(verdict) -> str:
-    difference = verdict.numbers["difference"]
-    return "no query counts for both" if difference is None else f"{difference:+.4f}"
+    cells = [at, mean, f"n = {point.means.queries}"]
+    for verdict in point.verdicts.values():
+        difference = verdict.numbers["difference"]
+        text = "no query counts for both" if difference is None else f"{difference:+.4f}"
+        cells.append(f"{verdict.kind} ({verdict.name}, {text})")
+    return "  ".join(cells)
