@@ -28,8 +28,10 @@ from .measures import PROFILES, Measure, Rankings
 from .measures.options import CHOICES
 from .models import Watch
 from .page import documents
+from .page.address import MOST_BOUNDED
 from .results import comparison, csv_and_json
 from .results import machine_only as alone
+from .results.leader import MOST_COMPARED
 from .results.trust import older_texts
 from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
@@ -40,8 +42,6 @@ from .watching.lookup import watch_of
 from .watching.nights import after_call
 
 MOST_VALUES = 500_000  # queries x systems x measures in one response
-MOST_BOUNDED = 1_000_000  # queries x systems x cutoff, as on pages: the bounds of more take too long
-MOST_COMPARED = 12  # systems compared with a baseline
 # Of the reports of the gate, by format.
 CONTENT_TYPES = {"json": "application/json", "markdown": "text/markdown", "junit": "application/xml"}
 NOT_OPTIONS = ("measure", "profile")  # fields of WithOptions that are no options
@@ -115,10 +115,6 @@ class OfGate(OfJudgments, WithOptions):
     margin: float = Field(MARGIN, ge=0, description="A smaller loss does not matter.")
     alpha: float = Field(ALPHA, gt=0, lt=0.5, description="Of all baselines together.")
     format: Literal["json", "markdown", "junit"] = Field("json", description="Markdown for a pull request.")
-
-
-class OfMachineOnly(WithOptions):
-    pass
 
 
 class PageOfJudgments(OfPage, OfJudgments):
@@ -208,7 +204,7 @@ class OfMachines(Schema):
     summary="Machine only: the scores by a judge alone",
 )
 @made_in_turn
-def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[OfMachineOnly]):
+def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[WithOptions]):
     """No person has a part in these numbers. `machines` is empty unless a judge got a column from an admin."""
     collection = collection_in(request, slug, Scope.READ)
     options, other_measures = asked_of(collection, asked)

@@ -166,7 +166,7 @@ def _expected_settings(
         "systems": [name for name in systems if name in needed],
     }
     if used:
-        members["machines"] = [in_use.machine.as_json() for in_use in used]
+        members["machines"] = [in_use.machine._asdict() for in_use in used]
     return members
 
 

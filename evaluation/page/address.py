@@ -49,18 +49,14 @@ def told_to_reader() -> Iterator[None]:
 
 @told_to_reader()
 def evaluated(
-    collection: Collection, asked: Asked, beside: Iterable[Measure] = (), bounds: Iterable[Measure] = ()
+    collection: Collection,
+    asked: Asked,
+    beside: Iterable[Measure] = (),
+    bounds: Iterable[Measure] = (),
+    judgments: bool = False,
 ) -> Evaluation:
-    """The evaluation by the asked options. Raises CannotAnswer where they do not fit the collection."""
-    return scores.evaluate(collection, asked, beside, bounds)
-
-
-@told_to_reader()
-def with_judgments(
-    collection: Collection, asked: Asked, beside: Iterable[Measure] = (), bounds: Iterable[Measure] = ()
-) -> Evaluation:
-    """As `evaluated`, with the judgments, on which holes and neutral points rest."""
-    return scores.evaluate(collection, asked, beside, bounds, judgments=True)
+    """As `scores.evaluate`. Raises CannotAnswer where the options do not fit the collection."""
+    return scores.evaluate(collection, asked, beside, bounds, judgments)
 
 
 def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
@@ -117,17 +113,17 @@ def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
     return options_for(collection, profile).as_dict() | {name: DEFAULTS[name] for name in panel.OF_JUDGMENTS}
 
 
-def takes(*names: str, many: Iterable[str] = (), is_page: bool = True) -> Callable[[View], View]:
+def takes(*names: str, is_page: bool = True) -> Callable[[View], View]:
     """A decorator of view(request, collection, …): refuses parameters that are not named, and shows CannotAnswer.
 
-    names: the parameters that the page reads; many: those that may also repeat.
+    names: the parameters that the page reads.
     """
 
     def decorator(view: View) -> View:
         @wraps(view)
         def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
             try:
-                if problem := problem_of_parameters(request, (*names, *many), many):
+                if problem := problem_of_parameters(request, names):
                     raise CannotAnswer(problem)
                 return view(request, collection, **kwargs)
             except CannotAnswer as error:
@@ -141,7 +137,8 @@ def takes(*names: str, many: Iterable[str] = (), is_page: bool = True) -> Callab
 def with_options(*names: str, many: Iterable[str] = (), spelled_out: bool = True) -> Callable[[View], View]:
     """A decorator of view(request, collection, asked, …): passes `asked` from the address, or shows the error.
 
-    `names` and `many`: the other parameters of the page, as for `takes`. They are kept when the options change.
+    names: the other parameters of the page; many: those that may also repeat. They are kept when the options
+    change.
     spelled_out: if the collection has default options of its own, an address without options is redirected to the
     one that names these. So an address that people share keeps its numbers when the defaults change.
     """

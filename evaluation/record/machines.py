@@ -1,6 +1,6 @@
 """Machine grades of the judges that an admin switched on for a use."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,6 @@ class Machine(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.judge}, version {self.version} ({self.model})"
-
-    def as_json(self) -> dict[str, Any]:
-        return self._asdict()
 
 
 class InUse(NamedTuple):

@@ -1,7 +1,6 @@
 """Database rows as arrays, without model instances."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 
@@ -50,15 +49,6 @@ def columns_of(statement: str, params: Sequence, columns: int, kind: type = np.i
     return numbers.reshape(-1, columns).T
 
 
-@contextmanager
-def _cursor_for_bytes() -> Iterator:
-    """A chunked cursor in PostgreSQL's binary mode, which sends bytes as they are and not as hex."""
-    with connection.chunked_cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.cursor.execute = partial(cursor.cursor.execute, binary=True)
-        yield cursor
-
-
 def index_of(pks: np.ndarray, known: Iterable[int]) -> np.ndarray:
     """The place of each of `pks` in `known`; -1 for a missing one."""
     known = np.asarray(known, np.int64)
@@ -71,6 +61,9 @@ def index_of(pks: np.ndarray, known: Iterable[int]) -> np.ndarray:
 
 def byte_rows(rows: QuerySet) -> Iterator[tuple]:
     """The rows as the driver returns them, fetched in chunks."""
-    with _cursor_for_bytes() as cursor:
+    with connection.chunked_cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Its binary mode sends bytes as they are and not as hex.
+            cursor.cursor.execute = partial(cursor.cursor.execute, binary=True)
         cursor.execute(*rows.query.sql_with_params())
         yield from chain.from_iterable(iter(lambda: cursor.fetchmany(RANKINGS_AT_A_TIME), []))

@@ -98,7 +98,7 @@ def document(collection: Collection, asked: Asked, machines: list[Alone]) -> dic
         "collection": collection.slug,
         "profile": asked.profile,
         "machines": [
-            alone.machine.as_json() | {"pairs": alone.pairs, "results": list(_rows(alone))} for alone in machines
+            alone.machine._asdict() | {"pairs": alone.pairs, "results": list(_rows(alone))} for alone in machines
         ],
     }
 

@@ -169,7 +169,7 @@ class Asked:
     @property
     def uncut(self) -> Measure:
         """The same measure without a cutoff."""
-        return self.to(None)
+        return replace(self.measure, cutoff=None)
 
     @property
     def cumulative(self) -> list[Measure]:
@@ -181,11 +181,8 @@ class Asked:
         """The measure at the cutoffs of the curve; none where it takes no cutoff."""
         if not MEASURES[self.measure.name].takes_cutoff:
             return []
-        return [self.to(cutoff) for cutoff in sorted({*CUTOFFS, self.measure.cutoff} - {None})]
-
-    def to(self, cutoff: int | None) -> Measure:
-        """The same measure at another cutoff."""
-        return Measure(self.measure.name, cutoff, self.measure.params)
+        cutoffs = sorted({*CUTOFFS, self.measure.cutoff} - {None})
+        return [replace(self.measure, cutoff=cutoff) for cutoff in cutoffs]
 
 
 def by_default(collection: Collection | None) -> dict[str, str]:

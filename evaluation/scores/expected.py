@@ -129,7 +129,7 @@ class Expected:
         return {name: getattr(self, name) for name in (*names, "wrong", "settled", "leader")} | {
             **{name: getattr(self.estimate, name) for name in ("calibration", "draws", "seed")},
             "outside": {row.system: row.outside for row in self.means},
-            "machines": [machine.as_json() for machine in self.machines],
+            "machines": [machine._asdict() for machine in self.machines],
             "triage": list(self.triage),
         }
 

@@ -23,7 +23,7 @@ from ...charts.over_time import over_time as line_chart
 from ...measures import parse_measure
 from ...models import FrozenEvaluation, FrozenLink
 from ...page import options, words
-from ...page.address import page, takes, with_judgments, with_options
+from ...page.address import evaluated, page, takes, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import json_response, table_response
 from ...page.numbers import decimals
@@ -221,7 +221,7 @@ class FreezeForm(forms.Form):
 @with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The form, which says what is frozen: what the overview shows with these options. A POST freezes it."""
-    evaluation = with_judgments(collection, asked)
+    evaluation = evaluated(collection, asked, judgments=True)
     if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)

@@ -12,7 +12,7 @@ from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha, word
 from ...measures import cautions, effective
 from ...page import options
-from ...page.address import bounded_in, evaluated, page, wanted_in, with_expected_in, with_judgments, with_options
+from ...page.address import bounded_in, evaluated, page, wanted_in, with_expected_in, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
@@ -56,7 +56,8 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     """The context about scores, the same for all readers of this version. expected: with expected values."""
     other_measures = [*asked.cumulative, *asked.at_cutoffs]
-    evaluation = with_judgments(collection, asked, other_measures, bounded_in(collection, asked))
+    bounds = bounded_in(collection, asked)
+    evaluation = evaluated(collection, asked, other_measures, bounds, judgments=True)
     evaluation = replace(evaluation, expecting=expecting(collection, asked, expected))
     grades = record.scale(collection)
     alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)

@@ -12,7 +12,7 @@ from ratings.web import tables
 from ratings.web.pages import paged
 from ratings.words import natural
 
-from ...page.address import evaluated, page, with_judgments, with_options
+from ...page.address import evaluated, page, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...scores import Asked, Evaluation
@@ -28,7 +28,7 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 @with_options("sort", "q", "page")
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page with a row for each query. ?sort= orders them, and ?q= has words that a query must have."""
-    evaluation = with_judgments(collection, asked)
+    evaluation = evaluated(collection, asked, judgments=True)
     grid = heat.shaded(evaluation)
     rows = heat.rows(evaluation, grid)
     sort_keys, sort = sort_keys_of(evaluation), request.GET.get("sort", "")
@@ -79,6 +79,6 @@ def queries_files(request: HttpRequest, collection: Collection, asked: Asked) ->
     """The CSV has a row for each query and system; the JSON is that of `evaluate --per-query`."""
     return Files(
         f"{collection.slug}-queries-{asked.measure}",
-        table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, asked)),
+        table=lambda: csv_and_json.queries_with_texts(evaluated(collection, asked, judgments=True)),
         json=lambda: csv_and_json.document(evaluated(collection, asked), True, older_texts(collection)),
     )

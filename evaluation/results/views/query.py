@@ -14,7 +14,7 @@ from ratings.pool import ageing
 from ...measures import NOT_JUDGED, REASONS, SPLIT, Measure
 from ...page import documents
 from ...page import options as panel
-from ...page.address import bounded_in, evaluated, page, with_judgments, with_options
+from ...page.address import bounded_in, evaluated, page, with_options
 from ...page.charts import charted
 from ...page.documents import known
 from ...page.downloads import Files, files
@@ -30,7 +30,7 @@ from ..side_by_side import MOST_LISTS, beside, chosen_in, explanations_of, kept
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The page: the lists of the chosen systems side by side, and how their values were computed."""
     query = get_object_or_404(Query, collection=collection, pk=pk)
-    evaluation = with_judgments(collection, asked, summed(asked), bounded_in(collection, asked))
+    evaluation = evaluated(collection, asked, summed(asked), bounded_in(collection, asked), judgments=True)
     pks = evaluation.table.record.queries["pk"].tolist()
     place = pks.index(query.pk)  # the row of the query in all arrays
     rows = standings(evaluation, place)

@@ -14,7 +14,7 @@ from ratings.web.tables import ROWS_PER_PAGE
 
 from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
-from ...page.address import evaluated, page, with_judgments, with_options
+from ...page.address import evaluated, page, with_options
 from ...page.charts import Chart, charted
 from ...page.documents import known
 from ...page.downloads import Files, files
@@ -32,7 +32,8 @@ MAIN_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", 
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The page. Its table has all queries, and its chart those that count in the mean of the asked measure."""
     system = get_object_or_404(System, collection=collection, pk=pk)
-    evaluation = with_judgments(collection, replace(asked, systems=(system.name,)), main_measures(asked))
+    of_system = replace(asked, systems=(system.name,))
+    evaluation = evaluated(collection, of_system, main_measures(asked), judgments=True)
     rows = query_rows(evaluation, system)
     counting = [row for row in rows if not row["why"]]
     rankings = evaluation.table.record.rankings[system.name]
@@ -116,7 +117,7 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     of_system = replace(asked, systems=(system.name,))
     return Files(
         f"{collection.slug}-system-{system.pk}-{asked.measure}",
-        table=lambda: csv_and_json.queries_with_texts(with_judgments(collection, of_system)),
+        table=lambda: csv_and_json.queries_with_texts(evaluated(collection, of_system, judgments=True)),
         json=lambda: csv_and_json.document(
             evaluated(collection, of_system, main_measures(asked)), True, older_texts(collection)
         ),
