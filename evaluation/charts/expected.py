@@ -12,6 +12,7 @@ from .spec import (
     WARN,
     Rows,
     end_labels,
+    interval,
     line_and_dots,
     score_domain,
     vega_lite,
@@ -42,11 +43,9 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
         tooltip=[
             alt.Tooltip("system:N", title="System"),
             alt.Tooltip("expected:Q", title="Expected", format=".4f"),
-            alt.Tooltip("expected_low:Q", title="90 % from", format=".4f"),
-            alt.Tooltip("expected_high:Q", title="to", format=".4f"),
+            *interval(".4f", "expected_low", "expected_high", level="90 %"),
             alt.Tooltip("mean:Q", title="Plain mean", format=".4f"),
-            alt.Tooltip("low:Q", title="95 % over queries from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
+            *interval(".4f", level="95 % over queries"),
         ],
     )
 
@@ -94,8 +93,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
             alt.Tooltip("when:N", title="When"),
             alt.Tooltip("judged:Q", title="Judged", format=","),
             alt.Tooltip("expected:Q", title="Expected", format=".4f"),
-            alt.Tooltip("low:Q", title="90 % from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
+            *interval(".4f", level="90 %"),
         ],
     )
     labels, names = end_labels(last_values, domain, height)

@@ -13,6 +13,7 @@ from .spec import (
     WARN,
     Rows,
     interval,
+    marks_of_changes,
     score_domain,
     vega_lite,
     where,
@@ -34,7 +35,7 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
     axis = alt.Axis(format=SHORT)
-    layers = _marked(MEANS_HEIGHT) if marks else []
+    layers = marks_of_changes(_time(), MEANS_HEIGHT) if marks else []
     layers += _band(rows, base, "lowest", "highest", scale, EDGE, 0.35)
     layers += _band(rows, base, "low", "high", scale, ACCENT, 0.22)
     if any(row.get("today") is not None for row in rows):
@@ -83,16 +84,6 @@ def judged(rows: Rows) -> dict:
 
 def _time() -> alt.X:
     return alt.X("at:T", title=None, axis=alt.Axis(format="%e %b", labelOverlap=True, grid=False))
-
-
-def _marked(height: int) -> list[alt.Chart]:
-    """The dashed lines and texts of changes."""
-    changes = alt.Chart(alt.NamedData("marks")).encode(x=_time())
-    texts = changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12)
-    return [
-        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
-        texts.encode(y=alt.YValue(height), text=alt.Text("what:N")),
-    ]
 
 
 def _band(

@@ -7,11 +7,10 @@ from .spec import (
     INK,
     LABEL_HEIGHT,
     SHORT,
-    SOFT,
-    WARN,
     Rows,
     end_labels,
     line_and_dots,
+    marks_of_changes,
     of_mean,
     score_domain,
     vega_lite,
@@ -43,14 +42,11 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     )
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     labels, names = end_labels(last_means, domain, height)
-    changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
-    texts = changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12)
     intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=5, opacity=0.28)
     low = alt.Y("low:Q", title=None, scale=scale)
     stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     layers = [
-        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
-        texts.encode(y=alt.YValue(height), text=alt.Text("what:N")),
+        *marks_of_changes(x, height),
         intervals.encode(y=low, y2=alt.Y2("high:Q"), stroke=stroke),
         *line_and_dots(base.encode(y=at_mean), rows, size=60),
         labels,

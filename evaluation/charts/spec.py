@@ -52,9 +52,22 @@ def shortened(name: str, most: int) -> str:
     return f"length({name}) > {most} ? slice({name}, 0, {head}) + '…' + slice({name}, {head + 1 - most}) : {name}"
 
 
-def interval(form: str) -> list[alt.Tooltip]:
-    """The lines of a tooltip for the ends of a 95 % interval, low and high, in the number format `form`."""
-    return [alt.Tooltip("low:Q", title="95 % from", format=form), alt.Tooltip("high:Q", title="to", format=form)]
+def interval(form: str, low: str = "low", high: str = "high", level: str = "95 %") -> list[alt.Tooltip]:
+    """The lines of a tooltip for the ends of an interval, in the number format `form`. low, high: columns."""
+    return [
+        alt.Tooltip(f"{low}:Q", title=f"{level} from", format=form),
+        alt.Tooltip(f"{high}:Q", title="to", format=form),
+    ]
+
+
+def marks_of_changes(x: alt.X, height: int) -> list[alt.Chart]:
+    """The layers of the data set `marks`: at each change a dashed line over the whole height, and what changed."""
+    changes = alt.Chart(alt.NamedData("marks")).encode(x=x)
+    texts = changes.mark_text(angle=270, align="left", dx=6, dy=-7, color=SOFT, fontSize=12)
+    return [
+        changes.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=WARN).encode(tooltip=alt.Tooltip("what:N")),
+        texts.encode(y=alt.YValue(height), text=alt.Text("what:N")),
+    ]
 
 
 def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:

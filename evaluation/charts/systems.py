@@ -91,10 +91,8 @@ def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float |
         tooltip = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
         layers.append(tick.encode(x=at("neutral"), tooltip=tooltip))
     if any(row.get("lowest") is not None for row in rows):
-        system = alt.Tooltip("system:N", title="System")
-        low = alt.Tooltip("lowest:Q", title="Bounds, from", format=".4f")
-        high = alt.Tooltip("highest:Q", title="to", format=".4f")
-        bounded = base.transform_filter("isValid(datum.lowest)").encode(tooltip=[system, low, high])
+        tooltip = [alt.Tooltip("system:N", title="System"), *interval(".4f", "lowest", "highest", level="Bounds,")]
+        bounded = base.transform_filter("isValid(datum.lowest)").encode(tooltip=tooltip)
         line = bounded.mark_rule(strokeWidth=1, color=INK).encode(x=at("lowest"), x2=alt.X2("highest:Q"))
         caps = bounded.mark_tick(size=15, thickness=1, opacity=1, color=INK)
         layers += [line, caps.encode(x=at("lowest")), caps.encode(x=at("highest"))]
