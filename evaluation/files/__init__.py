@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
+
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import trec
 from ratings.formats.archives import files_of
@@ -61,7 +63,8 @@ def load(
         _refuse_others([file])
         _refuse_doubt([file], trec.QRELS_CURE)
         judged = read_qrels(file)
-    results = {}
+    notes = list(judged.notes)
+    by_path: dict[str, dict[str, Rankings]] = {}  # the rankings of each file, by run tag
     for path in dict.fromkeys(runs):
         with opened(path) as source, ExitStack() as stack:
             files = list(files_of(source, stack))
@@ -69,31 +72,32 @@ def load(
             if system_from is None:
                 _refuse_doubt(files, trec.TAGS_ARE_SYSTEMS)
             for file in files:
-                found = read_run(file, judged, order, tiebreak, same_numbers, keep_first, without_own)
-                results[file.name] = _with_notes(file, qrels, judged, *found)
-    notes = judged.notes + [note for _, notes in results.values() for note in notes]
-    rankings = {path: rankings for path, (rankings, _) in results.items()}
+                rankings, skipped, notes_of_file = read_run(
+                    file, judged, order, tiebreak, same_numbers, keep_first, without_own
+                )
+                notes += notes_of_file + _notes_on(file, qrels, judged, rankings, skipped)
+                by_path[file.name] = rankings
+    queries = tuple(judged.queries)
     if system_from == "file":
-        named = systems.by_file(rankings)
+        by_name = systems.by_file(by_path)
     elif system_from == "tag":
-        named = systems.of_parts(
-            rankings, tuple(judged.queries), None if same_numbers else len(judged.judgments.grade)
-        )
+        first_unjudged = None if same_numbers else len(judged.judgments.grade)
+        by_name = systems.of_parts(by_path, queries, first_unjudged)
     else:
-        named = systems.by_tag(rankings, notes)
-    for name, ranking in named.items():
-        lacking = [
-            key for key, present in zip(judged.queries, ranking.present.tolist(), strict=True) if not present
-        ]
+        by_name = systems.by_tag(by_path, notes)
+    for name, ranking in by_name.items():
+        lacking = [queries[number] for number in np.flatnonzero(~ranking.present)]
         if lacking:
             has = counted(len(lacking), "query of the qrels has", "queries of the qrels have")
             notes.append(f"{name}: {has} no ranking ({first_keys(lacking)}).")
-    return Loaded(tuple(judged.queries), judged.judgments, dict(sorted(named.items())), notes)
+    return Loaded(queries, judged.judgments, dict(sorted(by_name.items())), notes)
 
 
 def _refuse_doubt(files: Sequence[Source], cure: Cure) -> None:
     """Raises Refused for files whose lines have six columns and may be a run or qrels."""
-    if refusals := [file.refusal(0, doubt[0], cure) for file in files if (doubt := trec.doubt(file.start))]:
+    doubts = [(file, trec.doubt(file.start)) for file in files]
+    refusals = [file.refusal(0, doubt[0], cure) for file, doubt in doubts if doubt]
+    if refusals:
         raise Refused(refusals)
 
 
@@ -109,20 +113,20 @@ def _refuse_others(files: Sequence[Source]) -> None:
                 raise Refused([file.refusal(0, problem, cure)])
 
 
-def _with_notes(
-    source: Source, qrels: str, judged: Qrels, rankings: dict[str, Rankings], skipped: Counter, notes: list[str]
-) -> tuple[dict[str, Rankings], list[str]]:
-    """The rankings of a run file, and its notes with more for the user added.
+def _notes_on(
+    source: Source, qrels: str, judged: Qrels, rankings: dict[str, Rankings], skipped: Counter
+) -> list[str]:
+    """Notes for the user on what of a run file has no judgment: its queries, or all documents of a system.
 
-    qrels: the path of the qrels, for messages. rankings, skipped, notes: as `read_run` returns them.
-
-    Raises Refused where no query of the run is in the qrels.
+    qrels: the path of the qrels, for messages. rankings: by system; skipped: how many lines, by query outside the
+    qrels. Raises Refused where no query of the run is in the qrels.
     """
     if not any(ranking.present.any() for ranking in rankings.values()):
         problem = (
             f"none of its queries ({first_keys(skipped)}) is in {qrels}, which has {first_keys(judged.queries)}"
         )
         raise Refused([source.refusal(0, problem, "Check that both use the same numbering.")])
+    notes = []
     if skipped:
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
@@ -134,4 +138,4 @@ def _with_notes(
                 f"{source.name}: no document of {system} is judged, so all its scores are those of an empty list."
                 f" Check that the ids are those of the qrels ({ids})."
             )
-    return rankings, notes
+    return notes

@@ -133,14 +133,16 @@ def read_run(
     order, tiebreak, same_numbers, keep_first, without_own: as in `files.load`.
     """
     looks_like_qrels = trec.is_qrels(source.start)
-    refusals, systems, skipped = [], {}, Counter()
+    refusals: list[Refusal] = []
+    systems: dict[str, dict[int, list[Stretch]]] = {}  # by run tag, then by the number of the query
+    skipped: Counter = Counter()
     for stretch in _rows(source, trec.read_run, refusals):
-        stretches = systems.setdefault(stretch.system, {})  # number of a query -> its stretches, of one system
+        stretches_of_query = systems.setdefault(stretch.system, {})
         query = qrels.queries.get(stretch.query)
         if query is None:
             skipped[stretch.query] += len(stretch)
         else:
-            stretches.setdefault(query, []).append(stretch)
+            stretches_of_query.setdefault(query, []).append(stretch)
     if looks_like_qrels and not systems:
         raise Refused([source.refusal(0, "it looks like qrels, and should be a run", QRELS_FIRST)])
     joined = {
@@ -162,8 +164,9 @@ def read_run(
     _refuse(refusals)
     notes += source.notes
     all_results = [results for of_system in joined.values() for results in of_system.values()]
-    if near_ties := list(filter(None, (near_tie(results.lines, results.scores) for results in all_results))):
-        notes.append(min(near_ties).warning(source.name))
+    near_ties = [near_tie(results.lines, results.scores) for results in all_results]
+    if any(near_ties):
+        notes.append(min(filter(None, near_ties)).warning(source.name))
     packed = {
         system: _packed(of_system, qrels, order, tiebreak, same_numbers) for system, of_system in rankings.items()
     }

@@ -22,18 +22,16 @@ def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
 
     Adds a note to `notes` for each such tag.
     """
-    paths = _paths(runs)
-    for tag, several in paths.items():
-        if len(several) > 1:
-            listed = ", ".join(several)
+    systems = {}
+    for tag, paths in _paths(runs).items():
+        for path in paths:
+            systems[tag if len(paths) == 1 else f"{tag} ({path})"] = runs[path][tag]
+        if len(paths) > 1:
+            listed = ", ".join(paths)
             notes.append(
                 f"{tag}: a system of its own in each of {listed}; for parts of one give --system-from tag."
             )
-    return {
-        tag if len(paths[tag]) == 1 else f"{tag} ({path})": ranking
-        for path, rankings in runs.items()
-        for tag, ranking in rankings.items()
-    }
+    return systems
 
 
 def by_file(runs: ByPath) -> dict[str, Rankings]:
