@@ -62,7 +62,7 @@ def pool_rows(collection: Collection) -> PoolRows:
     waiting_assignments = Assignment.objects.waiting().filter(pair=OuterRef("pk"))
     anchors = Anchor.objects.filter(pair=OuterRef("pk"))
     pairs = Pair.objects.filter(query__collection=collection).order_by()
-    columns = pairs.annotate(
+    rows = pairs.annotate(
         known_at=Coalesce("known", NOT_KNOWN, output_field=IntegerField()),
         is_waiting=one_or_zero(Exists(waiting_assignments)),
         is_retired=one_or_zero(Q(retired_at__isnull=False)),
@@ -70,7 +70,7 @@ def pool_rows(collection: Collection) -> PoolRows:
     ).values_list(
         "pk", "query_id", "document_id", "wanted", "born", "known_at", "is_waiting", "is_retired", "is_anchored"
     )
-    *numbers, waiting, retired, anchored = columns_of(*columns.query.sql_with_params(), columns=9)
+    *numbers, waiting, retired, anchored = columns_of(*rows.query.sql_with_params(), columns=9)
     return PoolRows(*numbers, waiting > 0, retired > 0, anchored > 0)
 
 

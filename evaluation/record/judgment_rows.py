@@ -21,9 +21,9 @@ RULES_OF_MEANS = {"mean", "weighted"}  # whose judgments can lie between two gra
 
 
 def judgments(
-    collection: Collection, rule: str, replacing: dict[float, int], adjudications: str, format: Format
+    collection: Collection, rule: str, integers: dict[float, int], adjudications: str, format: Format
 ) -> list[RatingLine]:
-    """The judgments in the natural order of keys. `replacing`: the integers to write, by grade.
+    """The judgments in the natural order of keys. integers: those to write in place of grades, by grade.
 
     ValueError for a grade, and for a query, that `format` cannot hold.
     """
@@ -34,35 +34,37 @@ def judgments(
     documents = [document_keys[pk] for pk in combined.document.tolist()]
     rows = list(zip(queries, documents, combined.grade.tolist(), strict=True))
     if format.whole:
-        refuse_grades(collection, rule, rows, replacing, format)
+        refuse_grades(collection, rule, rows, integers, format)
     names = query_names(collection, format)
     lines = []
     for query, document, grade in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
-        written_grade = Decimal(decimal_text(replacing.get(grade, grade)))
+        written_grade = Decimal(decimal_text(integers.get(grade, grade)))
         lines.append(RatingLine(line=0, query=names[query], document=document, rater="", grade=written_grade))
     return lines
 
 
 def refuse_grades(
-    collection: Collection, rule: str, rows: list[tuple], replacing: dict[float, int], format: Format
+    collection: Collection, rule: str, rows: list[tuple], integers: dict[float, int], format: Format
 ) -> None:
-    """Raises ValueError for grades that are neither replaced nor whole numbers from 0.
+    """Raises ValueError for grades that are neither whole numbers from 0 nor replaced by one of `integers`.
 
     rows: (query, document, grade) of each judgment.
     """
-    refused = [row for row in rows if row[-1] not in replacing and not (row[-1] >= 0 and row[-1] % 1 == 0)]
-    if not refused:
+    grades = {grade for *_, grade in rows}
+    unfit = {grade for grade in grades - integers.keys() if grade < 0 or grade % 1}
+    if not unfit:
         return
+    refused = [row for row in rows if row[-1] in unfit]
     problem, examples = refusal(refused, len(rows), format.name.removeprefix("trec-"))
     steps = ",".join(f"{grade}=…" for grade in examples)
     scale = {float(grade.value) for grade in collection.grades.all()}
-    median = ""
-    if rule in RULES_OF_MEANS and any(grade not in scale for *_, grade in refused):
-        median = (
+    other_ways = ""
+    if rule in RULES_OF_MEANS and not unfit <= scale:
+        other_ways = (
             "; the rule median keeps to the grades of the scale, but gives other numbers than the mean"
             "; a CSV holds decimals"
         )
-    raise ValueError(f"{problem}. Map each to an integer, {steps}{median}.")
+    raise ValueError(f"{problem}. Map each to an integer, {steps}{other_ways}.")
 
 
 def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:

@@ -49,30 +49,33 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
     """The rankings by the name of their system. One database query."""
     columns = ["documents", "scores"] if with_scores else ["documents"]
     # The driver returns packed bytes, which the fields turn into arrays.
-    unpack = [Ranking._meta.get_field(name).to_python for name in columns]
-    index = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
-    lists = {system.pk: {} for system in systems}
-    rows = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
-    for system, query, *packed in byte_rows(rows) if systems else ():
-        if query in index:
-            lists[system][index[query]] = [array(value) for array, value in zip(unpack, packed, strict=True)]
+    array_of = {name: Ranking._meta.get_field(name).to_python for name in columns}
+    row_of_query = {pk: row for row, pk in enumerate(queries["pk"].tolist())}
+    lists: dict[int, dict[int, dict]] = {system.pk: {} for system in systems}
+    found = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
+    for system, query, *packed in byte_rows(found) if systems else ():
+        if query in row_of_query:
+            arrays = {name: array_of[name](value) for name, value in zip(columns, packed, strict=True)}
+            lists[system][row_of_query[query]] = arrays
     return {system.name: _packed(lists[system.pk], len(queries), system.gaps) for system in systems}
 
 
-def _packed(lists: dict[int, list[np.ndarray]], queries: int, gaps: bool) -> Rankings:
+def _packed(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
     """The rankings of one system; scores are nan where a ranking has none.
 
-    lists: by query number, the documents of the ranking, and its scores if these were read.
+    lists: by the row of the query, a dict with `documents`, and `scores` (None without any) if these were read.
     """
-    order = sorted(lists)
-    documents = [lists[query][0] for query in order]
+    rows = sorted(lists)
+    documents = [lists[row]["documents"] for row in rows]
     length = np.zeros(queries, np.int64)
-    length[order] = list(map(len, documents))
+    length[rows] = list(map(len, documents))
     present = np.zeros(queries, bool)
-    present[order] = True
+    present[rows] = True
     scores = []
-    for ranked, *read in (lists[query] for query in order):
-        scores += [np.full(len(ranked), np.nan) if each is None else each for each in read]
+    for row in rows:
+        if "scores" in lists[row]:
+            of_row = lists[row]["scores"]
+            scores.append(np.full(length[row], np.nan) if of_row is None else of_row)
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),
         documents=np.concatenate([np.empty(0, np.uint32), *documents]),
@@ -87,19 +90,21 @@ def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequen
 
     A document that is not stored has the same number in all of them, from FIRST_UNSTORED.
     """
-    place_of_query = {pk: place for place, pk in enumerate(queries["pk"].tolist())}
-    found = sorted(found, key=lambda ranking: place_of_query[ranking.query])
-    keys, number = np.unique([key for ranking in found for key in ranking.documents], return_inverse=True)
+    row_of_query = {pk: row for row, pk in enumerate(queries["pk"].tolist())}
+    by_row = {row_of_query[ranking.query]: ranking for ranking in found}
+    rankings = [by_row[row] for row in sorted(by_row)]
+    # The keys sorted, each once, and of each result the place of its key among them.
+    keys, key_place = np.unique([key for ranking in rankings for key in ranking.documents], return_inverse=True)
     ids = known_ids(collection, keys.tolist())
-    new = np.flatnonzero(ids == 0)
-    ids[new] = FIRST_UNSTORED + np.arange(len(new))
+    unstored = np.flatnonzero(ids == 0)
+    ids[unstored] = FIRST_UNSTORED + np.arange(len(unstored))
     length = np.zeros(len(queries), np.int64)
-    length[[place_of_query[ranking.query] for ranking in found]] = [len(ranking) for ranking in found]
+    length[sorted(by_row)] = list(map(len, rankings))
     return Rankings(
         offsets=np.append(0, np.cumsum(length)),
-        documents=ids[number],
-        scores=np.concatenate([np.empty(0), *(ranking.scores for ranking in found)]),  # there may be none
-        tiebreak=number,  # the keys are sorted
+        documents=ids[key_place],
+        scores=np.concatenate([np.empty(0), *(ranking.scores for ranking in rankings)]),  # there may be none
+        tiebreak=key_place,
     )
 
 
@@ -123,8 +128,9 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
     pks = distinct(np.concatenate([np.empty(0, np.uint32), *tied_documents]))
     keys = document_keys(pks.tolist())
     # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
-    place_of_key = np.zeros(len(pks), np.int64)
-    place_of_key[np.searchsorted(pks, sorted(keys, key=keys.get))] = np.arange(len(keys))
+    pks_by_key = sorted(keys, key=keys.get)
+    place_of_key = np.zeros(len(pks), np.int64)  # for each of `pks`
+    place_of_key[np.searchsorted(pks, pks_by_key)] = np.arange(len(keys))
     with_tiebreaks = {}
     for name, ranking in rankings.items():
         tiebreak = np.zeros(len(ranking.documents), np.int64)
