@@ -60,13 +60,14 @@ class Asked:
         rule, adjudications = rule or default["rule"], adjudications or default["adjudications"]
         refuse_unknown("rule", rule, RULES)
         refuse_unknown("adjudications", adjudications, OF_ADJUDICATIONS)
-        of_profile = options_for(collection, profile).as_dict()
+        profile_texts = options_for(collection, profile).as_dict()
         in_force = options_for(collection, profile, **options)
+        changes = [(name, text) for name, text in in_force.as_dict().items() if text != profile_texts[name]]
         return cls(
             measure=measure_for(collection, measure),
             options=in_force,
             profile=profile,
-            changes=tuple((name, text) for name, text in in_force.as_dict().items() if text != of_profile[name]),
+            changes=tuple(changes),
             rule=rule,
             adjudications=adjudications,
             systems=tuple(systems or ()) or None,

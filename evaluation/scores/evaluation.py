@@ -125,10 +125,11 @@ class Evaluation:
         Highest first; ties by name.
         """
         headline = self.expecting.headline
-        place = {row.system: number for number, row in enumerate(headline.means)} if headline else {}
+        place_by_expected = {row.system: place for place, row in enumerate(headline.means)} if headline else {}
 
         def sort_key(row: Standing) -> tuple:
-            return place.get(row.system, len(place)), row.mean is None, -(row.mean or 0), row.system
+            place = place_by_expected.get(row.system, len(self.systems))  # systems without one come last
+            return place, row.mean is None, -(row.mean or 0), row.system
 
         return sorted((self.standing(name) for name in self.systems), key=sort_key)
 
@@ -148,7 +149,11 @@ class Evaluation:
 
     @property
     def shown(self) -> list[str]:
-        """The numbers that apply: bounds where asked for, weighted where weights differ, total of counts."""
+        """The names of the numbers to show, in the order of SUMMARY, then those of expected values.
+
+        Left out are bounds that nobody asked for, weighted means where all weights are equal, what only queries
+        of a log have, and totals of measures that are no counts.
+        """
         left_out = set() if self.bounds else {"lowest", "highest"}
         if not self.is_weighted:
             left_out |= {"weighted", "weighted_low", "weighted_high"}
@@ -156,8 +161,10 @@ class Evaluation:
             left_out |= {"plain", "traffic"}
         if not any(MEASURES[measure.name].counts for measure in self.measures):
             left_out.add("total")
-        names = dict.fromkeys(name for row in self.by_column.values() for name in row.numbers)
-        return [name for name in names or SUMMARY if name not in left_out]
+        names = [*SUMMARY]
+        for standing in self.by_column.values():
+            names += [name for name in standing.expected if name not in names]
+        return [name for name in names if name not in left_out]
 
     @property
     def is_bounded(self) -> bool:
@@ -183,8 +190,9 @@ class Evaluation:
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         """The numbers of one system in one measure. estimated: its mean and interval."""
         place = self._places[measure, system]
-        values, codes, seen = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
+        values, codes, judged_shares = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
         counted = codes == COUNTED
+        counting_values = np.where(counted, values, np.nan)
         reasons = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
         queries = reasons.pop(REASONS[COUNTED])  # those left are the reasons why a query does not count
         bounds = self.bounds.get((measure, system))
@@ -194,7 +202,7 @@ class Evaluation:
         weighted = NO_ESTIMATE
         if self.is_weighted:
             weights = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
-            weighted = estimate(np.where(counted, values, np.nan), weights)
+            weighted = estimate(counting_values, weights)
         return Standing(
             system=system,
             measure=str(measure),
@@ -204,10 +212,10 @@ class Evaluation:
             queries=queries,
             undefined=sum(reasons.values()),
             reasons={reason: count for reason, count in reasons.items() if count},
-            judged=known(mean_of(np.where(counted, seen, np.nan), self.sampled)),
+            judged=known(mean_of(np.where(counted, judged_shares, np.nan), self.sampled)),
             lowest=known(lowest),
             highest=known(highest),
-            **beside_mean(np.where(counted, values, np.nan), self.sampled),
+            **beside_mean(counting_values, self.sampled),
             weighted=known(weighted.mean),
             weighted_low=known(weighted.low),
             weighted_high=known(weighted.high),
@@ -367,10 +375,10 @@ def _intervals(
     """The mean with its interval by (measure, system): over queries, or over all searches of a log."""
     values = np.where(table.of["codes"] == COUNTED, table.of["values"], np.nan)
     estimates = [estimate(column, sampled) for column in values.T] if sampled else _resampled(values)
-    return {
-        column: _within_scale(column[0], estimated, values[:, place])
-        for place, (column, estimated) in enumerate(zip(columns, estimates, strict=True))
-    }
+    intervals = {}
+    for (measure, system), estimated, of_column in zip(columns, estimates, values.T, strict=True):
+        intervals[measure, system] = _within_scale(measure, estimated, of_column)
+    return intervals
 
 
 def _resampled(values: np.ndarray) -> list[Estimate]:
@@ -381,8 +389,9 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     for size in np.unique(sizes):
         # Columns with equally many queries are resampled together.
         columns = np.flatnonzero(sizes == size)
-        counting = np.column_stack([values[counted[:, column], column] for column in columns])
-        lows, highs = bootstrap_interval(counting)
+        lows, highs = bootstrap_interval(
+            np.column_stack([values[counted[:, column], column] for column in columns])
+        )
         for column, low, high in zip(columns, lows, highs, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high))

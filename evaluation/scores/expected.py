@@ -77,12 +77,12 @@ class Expected:
         estimate = dict(members["estimate"])
         for name in ("mean", "covariance"):
             estimate[name] = None if estimate[name] is None else np.array(estimate[name])
-        read = {
+        objects = {
             "estimate": Estimate(**estimate),
             "means": tuple(Mean(**row) for row in members["means"]),
             "machines": tuple(Machine(*row) for row in members["machines"]),
         }
-        return cls(**{**members, **read})
+        return cls(**{**members, **objects})
 
     def as_json(self) -> dict[str, Any]:
         """All fields, with arrays as lists."""
@@ -113,15 +113,14 @@ class Expected:
 
     def between(self, first: str, second: str) -> dict[str, Any]:
         """The columns of `second` minus `first` for a comparison; `best` is the chance of `second`."""
-        of_first, of_second = self.row(first), self.row(second)
-        if of_first["expected"] is None or of_second["expected"] is None:
-            return of_second | dict.fromkeys(("expected", "expected_low", "expected_high"))
-        apart = self.difference(first, second)
-        return of_second | {
-            "expected": apart.difference if apart else of_second["expected"] - of_first["expected"],
-            "expected_low": apart.low if apart else None,
-            "expected_high": apart.high if apart else None,
-        }
+        mean_of_first, of_second = self.of(first).mean, self.row(second)
+        columns = of_second | {"expected": None, "expected_low": None, "expected_high": None}
+        if mean_of_first is not None and of_second["expected"] is not None:
+            columns["expected"] = of_second["expected"] - mean_of_first
+            if interval := self.difference(first, second):
+                columns["expected"] = interval.difference
+                columns |= {"expected_low": interval.low, "expected_high": interval.high}
+        return columns
 
     def facts(self) -> dict:
         """The numbers and machines that the estimate rests on, as JSON."""
@@ -173,12 +172,13 @@ class Expected:
     @property
     def highest(self) -> dict:
         """The facts of _highest_expected.html: the highest mean, and the likeliest to be the best."""
-        known = [row for row in self.means if row.mean is not None]
-        rivals = [row for row in known if row.best is not None] if len(known) > 1 else []
+        with_mean = [row for row in self.means if row.mean is not None]
+        # A system alone is the best of all without a rival.
+        rivals = [row for row in with_mean if row.best is not None] if len(with_mean) > 1 else []
         return {
             "measure": self.measure,
             "final": self.final,
-            "first": known[0] if known else None,
+            "first": with_mean[0] if with_mean else None,
             "leader": next((row for row in rivals if row.system == self.leader), None),
             "likeliest": sorted(rivals, key=lambda row: row.best or 0, reverse=True)[:2],
         }

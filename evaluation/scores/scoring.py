@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from .. import measures as kernel
 from .. import record
 from ..expected import estimate, pool_of, query_values
 from ..judgments.rules import Ratings
-from ..measures import Bounds, Explanation, Judgments, Measure, Options, Rankings, Scores, with_gmax
+from ..measures import Bounds, Explanation, Judgments, Measure, Options, Rankings, with_gmax
 from ..measures.arrays import distinct, pair_key, pair_of
 from ..measures.refusal import refuse_unknown
 from ..record import Record, Version, cache
@@ -98,7 +97,7 @@ def _expected(
     expected = {}
     for measure in measures:
         pool, level = pool_of(judgments, [*rankings.values()], measure, options)
-        if pool.gains[0] > 0:
+        if pool.gains[0] > 0:  # the least gain of a judgment
             raise ValueError(
                 "expected values need judgments without gain, and every one here gains something: if only "
                 "relevant documents are listed, all others are worthless, and the plain mean is right; if not, "
@@ -122,7 +121,7 @@ def of_rankings(
     scale = record.scale(collection) if bounds and has_bounds(asked.measure) else []
     of_systems = {}
     if scale:
-        columns = _bound_columns(data, judgments, collection, asked, asked.measure, scale)
+        columns = _bound_columns(data, judgments, collection, asked, scale)
         of_systems = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
     return Evaluation(asked, (asked.measure,), table, of_systems, judged_by=judgments)
 
@@ -142,7 +141,7 @@ def expected_by_query(
     if most is not None and pool.pairs > most:
         raise ValueError(f"{pool.pairs:,} documents by query are too many; the command gate takes any number.")
     values = np.full((len(data.queries), len(rankings)), np.nan)
-    values[pool.number] = query_values(pool, level)
+    values[pool.number] = query_values(pool, level)  # the queries of the pool, where something can be found
     return dict(zip(rankings, values.T, strict=True))
 
 
@@ -174,26 +173,22 @@ def _scored(
     data: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
 ) -> dict[str, np.ndarray]:
     """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
-    scores = {system: _score(measures, judgments, data.rankings[system], options) for system in data.systems}
     shape = (len(data.queries), len(measures) * len(data.systems))
-    values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
-    for column, (measure, system) in enumerate(product(measures, data.systems)):
-        of_system, judged_share = scores[system]
-        values[:, column] = of_system.values[measure]
-        codes[:, column] = of_system.reasons[measure]
-        seen[:, column] = judged_share[measure]
-    return {"values": values, "codes": codes, "seen": seen}
-
-
-def _score(measures, judgments, rankings, options: Options) -> tuple[Scores, dict[Measure, np.ndarray]]:
-    """One system's scores, and for each measure the judged share of the documents that it reads."""
+    table = {"values": np.empty(shape), "codes": np.empty(shape, np.int8), "seen": np.empty(shape)}
     judged_at = {measure: Measure("Judged", measure.cutoff) for measure in measures}
-    scores = kernel.evaluate([*measures, *judged_at.values()], judgments, rankings, options)
-    seen = scores
-    if options.unjudged == "condensed":
-        # A condensed ranking is all judged. What matters is the share of the ranking as it was.
-        seen = kernel.evaluate(judged_at.values(), judgments, rankings, replace(options, unjudged="zero"))
-    return scores, {measure: seen.values[judged] for measure, judged in judged_at.items()}
+    for number, system in enumerate(data.systems):
+        rankings = data.rankings[system]
+        scores = kernel.evaluate([*measures, *judged_at.values()], judgments, rankings, options)
+        of_judged = scores
+        if options.unjudged == "condensed":
+            # A condensed ranking is all judged. What matters is the share of the ranking as it was.
+            of_judged = kernel.evaluate(judged_at.values(), judgments, rankings, replace(options, unjudged="zero"))
+        for column, measure in enumerate(measures):
+            place = column * len(data.systems) + number
+            table["values"][:, place] = scores.values[measure]
+            table["codes"][:, place] = scores.reasons[measure]
+            table["seen"][:, place] = of_judged.values[judged_at[measure]]
+    return table
 
 
 def has_bounds(measure: Measure) -> bool:
@@ -214,9 +209,9 @@ def _bounds(
         return {}
     bounds = {}
     for measure in bounded:
-        options = kernel.effective(measure, asked.options)
-        cache_key = ("bounds", measure, options, tuple(scale))
-        compute = partial(_bound_columns, collection=collection, asked=asked, measure=measure, scale=scale)
+        cache_key = ("bounds", measure, kernel.effective(measure, asked.options), tuple(scale))
+        in_measure = replace(asked, measure=measure)
+        compute = partial(_bound_columns, collection=collection, asked=in_measure, scale=scale)
         table = cache.columns(collection, version, replace(asked.source, systems=None), cache_key, compute)
         for system in table.record.systems:
             if system in systems:
@@ -230,23 +225,18 @@ def _bounds_in(columns: Mapping[tuple[str, str], np.ndarray], system: str) -> Bo
 
 
 def _bound_columns(
-    data: Record,
-    judgments: Judgments,
-    collection: Collection,
-    asked: Asked,
-    measure: Measure,
-    scale: Sequence[float],
+    data: Record, judgments: Judgments, collection: Collection, asked: Asked, scale: Sequence[float]
 ) -> dict[tuple[str, str], np.ndarray]:
-    """The arrays of `Bounds` of the rankings of this record, by name and system. Nothing of it is cached."""
-    options = kernel.effective(measure, asked.options)
+    """The arrays of `Bounds` in the asked measure, of the rankings of this record, by name and system."""
+    cutoff, options = asked.measure.cutoff, kernel.effective(asked.measure, asked.options)
     to_judge = [record.pool(collection, data.queries, asked.adjudications)]
     for rankings in data.rankings.values():
-        to_judge.append(kernel.unjudged(measure.cutoff, judgments, rankings, options))
+        to_judge.append(kernel.unjudged(cutoff, judgments, rankings, options))
     query, document = np.hstack(to_judge)
     # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
     pool = pair_of(distinct(pair_key(query, document)))
     columns: dict[tuple[str, str], np.ndarray] = {}
     for system, rankings in data.rankings.items():
-        bounds = kernel.bounds(measure.cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
+        bounds = kernel.bounds(cutoff, judgments, rankings, options, (scale[0], scale[-1]), pool)
         columns |= {(name, system): getattr(bounds, name) for name in BOUND_NAMES}
     return columns

@@ -135,6 +135,7 @@ def changes(arguments: dict) -> dict[str, str]:
 
 def asked_in(collection: Collection | None, measure: str | None, systems: list[str], arguments: dict) -> Asked:
     """What these arguments ask. ValueError for texts without a meaning."""
+    # The command on files has no rule and no adjudications.
     named = {name: arguments[name] for name in ("profile", "rule", "adjudications") if name in arguments}
     return Asked.of(collection, measure=measure, systems=systems, **named, **changes(arguments))
 
