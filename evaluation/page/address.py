@@ -1,6 +1,6 @@
 """The measure, profile and options in the address of a page, and the evaluation by them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
@@ -157,7 +157,8 @@ def with_options(*names: str, many: Iterable[str] = (), spelled_out: bool = True
                 asked = asked_in(request, collection)
                 is_bare = request.method == "GET" and is_page and not named_in(request)
                 if spelled_out and asked.spelled_out and is_bare:
-                    return redirect(request.path + query_string([*asked.texts, *others_in(request)]))
+                    others = parameters_without(request, OPTION_PARAMETERS)
+                    return redirect(request.path + query_string([*asked.texts, *others]))
                 return view(request, collection, asked, **kwargs)
             except (CannotAnswer, WrongOption) as error:
                 context = page(request, collection, "results") if is_page else None
@@ -168,9 +169,9 @@ def with_options(*names: str, many: Iterable[str] = (), spelled_out: bool = True
     return decorator
 
 
-def others_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """(name, text) of the parameters in the address that are no options."""
-    return [(name, text) for name, texts in request.GET.lists() if name not in OPTION_PARAMETERS for text in texts]
+def parameters_without(request: HttpRequest, names: Container[str]) -> list[tuple[str, str]]:
+    """(name, text) of the parameters in the address but these; a name that is there twice has two entries."""
+    return [(name, text) for name, texts in request.GET.lists() if name not in names for text in texts]
 
 
 def problem_of_parameters(request: HttpRequest, names: Iterable[str], many: Iterable[str] = ()) -> str:

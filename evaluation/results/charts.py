@@ -20,8 +20,8 @@ def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
     alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
     numbers = ("mean", "low", "high", "lowest", "highest", "queries")
-    leader = evaluation.names[:1]
-    rows = [as_row(row, *numbers, leader=row.system in leader) for row in shown if row.mean is not None]
+    with_mean = [standing for standing in shown if standing.mean is not None]
+    rows = [as_row(standing, *numbers, leader=standing.system == evaluation.names[0]) for standing in with_mean]
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
@@ -83,12 +83,12 @@ def curves_chart(evaluation: Evaluation, measures: list[Measure]) -> dict[str, C
     """The means of each system in these measures, which differ in the cutoff; empty where there is no mean."""
     leader = evaluation.names[0]
     curves = evaluation.across(measures)  # (a standing, those of its system in each measure)
-    rows = [
-        as_row(point, "low", "high", cutoff=measure.cutoff, value=point.mean, leader=point.system == leader)
-        for _, points in curves
-        for measure, point in zip(measures, points, strict=True)
-        if point.mean is not None
-    ]
+    rows = []
+    for standing, points in curves:
+        for measure, point in zip(measures, points, strict=True):
+            if point.mean is not None:
+                looks = {"cutoff": measure.cutoff, "leader": standing.system == leader}
+                rows.append(as_row(point, "low", "high", value=point.mean, **looks))
     if not rows:
         return {}
     asked = evaluation.asked

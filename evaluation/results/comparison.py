@@ -42,14 +42,13 @@ class Compared:
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
         """The queries that are left out, by key: {reason: systems without a value}."""
-        if self.common.all():
-            return {}
+        keys = self.evaluation.table.record.queries["key"].to_numpy()
+        why = self.evaluation.why(self.systems, self.measure)  # [queries, systems], "" where a value counts
         dropped: dict[str, dict[str, list[str]]] = {}
-        reasons = self.evaluation.reasons[str(self.measure)][list(self.systems)][~self.common]
-        for query, reasons_of_query in zip(reasons.index, reasons.to_numpy(), strict=True):
+        for query, reasons in zip(keys[~self.common], why[~self.common], strict=True):
             dropped[query] = {}
-            for system, reason in zip(self.systems, reasons_of_query, strict=True):
-                if reason != REASONS[COUNTED]:
+            for system, reason in zip(self.systems, reasons, strict=True):
+                if reason:
                     dropped[query].setdefault(reason, []).append(system)
         return dropped
 
@@ -143,15 +142,16 @@ def compared(
     Corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a system that is
     not in the evaluation, and for one that is compared with itself.
     """
-    others = tuple(dict.fromkeys(others)) or tuple(name for name in evaluation.systems if name != baseline)
-    for name in (baseline, *others):
+    if not others:
+        others = [name for name in evaluation.systems if name != baseline]
+    systems = tuple(dict.fromkeys([baseline, *others]))  # each once
+    for name in systems:
         refuse_unknown("system", name, evaluation.systems)
     if baseline in others:
         raise ValueError(f"{baseline} cannot be compared with itself; name other systems after the baseline.")
     if not others:
         raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with.")
-    systems = (baseline, *others)
-    pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in others)
+    pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in systems[1:])
     pairs_of_columns = [(systems.index(first), systems.index(second)) for first, second in pairs]
     correction = "hsd" if all_pairs else "holm"
     results = []

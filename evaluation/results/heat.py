@@ -42,11 +42,6 @@ class Shaded:
     below: np.ndarray  # bool[queries, systems], whether the value is below the neutral point
     shade: np.ndarray  # object[queries, systems], CSS classes of colours
 
-    @property
-    def counts(self) -> np.ndarray:
-        """Whether each value counts in a mean, bool[queries, systems]."""
-        return self.why == ""
-
 
 def shaded(evaluation: Evaluation) -> Shaded:
     """The values of the asked measure with their shades."""
@@ -64,17 +59,17 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
 
     mean and spread are of the values that count; `why` has the reasons of the others.
     """
-    counts = grid.counts
     queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
     result = []
     for row, query in enumerate(queries):
-        columns = [array[row].tolist() for array in (grid.value, grid.below, grid.shade, grid.why)]
-        counted_values = grid.value[row][counts[row]]
+        values, why = grid.value[row], grid.why[row]
+        below, shades = grid.below[row].tolist(), grid.shade[row].tolist()
+        counted_values = values[why == ""]
         result.append(
             {
                 **query._asdict(),
-                "values": [Cell(known(value), *rest) for value, *rest in zip(*columns, strict=True)],
-                "why": reasons(grid.why[row]),
+                "values": list(map(Cell, map(known, values.tolist()), below, shades, why.tolist())),
+                "why": reasons(why),
                 "mean": float(counted_values.mean()) if counted_values.size else None,
                 "spread": float(np.ptp(counted_values)) if counted_values.size else None,
                 "judged": int(evaluation.judgments.count[row]),
@@ -99,7 +94,7 @@ def legend(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of the legend: the range of each shade, and why some queries have none."""
     ends = [highest(evaluation) * step / 5 for step in range(6)]
     digits = 1 if evaluation.asked.bounded else 2
-    left_out = np.flatnonzero(~grid.counts.any(axis=1))  # queries that count for no system
+    left_out = np.flatnonzero((grid.why != "").all(axis=1))  # queries that count for no system
     return {
         "shades": [
             (shade, f"{decimals(low, digits)} to {decimals(high, digits)}")

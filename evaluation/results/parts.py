@@ -38,15 +38,16 @@ def as_table(
     if not differences:
         return None
     splits = list(differences.values())
+    first, *_ = [first for first, _ in differences]  # the same in all pairs
     measure = measure_of(asked)
     discounts = {row.rank: row.discount for explanation in explanations for row in explanation.ranking}
     return {
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
         "another": asked.measure if measure != asked.measure else None,
-        "first": next(iter(differences))[0],
+        "first": first,
         "others": [second for _, second in differences],
-        "sentences": [sentence(first, second, split) for (first, second), split in differences.items()],
+        "sentences": [sentence(first, second, split) for (_, second), split in differences.items()],
         # Whether a rank weighs the same in all lists, since they have the same ideal list.
         "one_ideal": all(split.one_ideal for split in splits),
         "rows": table_rows(splits, discounts),
@@ -110,8 +111,9 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
 
     B is the list with the lower value of the two, and A the one with the higher value.
     """
+    # A difference is that of `second` minus `first`; the sign makes it that of `lower` minus `higher`.
     lower, higher, sign = (first, second, -1) if split.difference > 0 else (second, first, 1)
-    steps = [(part.rank, sign * part.difference) for part in split.parts]  # (rank, `lower` minus `higher`)
+    steps = [(part.rank, sign * part.difference) for part in split.parts]
     losses = steps_in_words([(rank, step) for rank, step in steps if step < 0])
     wins = steps_in_words([(rank, step) for rank, step in steps if step > 0])
     if not (losses or wins):

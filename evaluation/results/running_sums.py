@@ -17,8 +17,8 @@ def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Ask
     depth = min(longest, asked.measure.cutoff or SHOWN_RANKS, SHOWN_RANKS)
     if depth < 1:
         return None
-    ideal = next(iter(explained.values())).ideal
-    lists = [("ideal", running_sums(ideal, depth))]
+    first, *_ = explained.values()
+    lists = [("ideal", running_sums(first.ideal, depth))]
     lists += [(name, running_sums(explanation.ranking, depth)) for name, explanation in explained.items()]
     rows = []
     for index, (name, values) in enumerate(lists):

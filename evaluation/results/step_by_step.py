@@ -15,7 +15,7 @@ from ratings.people.access import View
 
 from .. import record
 from ..measures import mean
-from ..page.address import evaluated, page
+from ..page.address import evaluated, page, parameters_without
 from ..page.holdings import imported_counts
 from ..record import Version, cache
 from ..scores import Asked
@@ -57,11 +57,12 @@ def rankings_of(collection: Collection, version: Version) -> int:
 
 
 def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse:
+    """The page with what is computed at once, at the step MEANS also with plain means, that leads to the next."""
     collection, asked = context["collection"], context["asked"]
-    others = [(name, value) for name in request.GET for value in request.GET.getlist(name) if name != STEP]
+    parameters = [*parameters_without(request, [STEP]), (STEP, NEXT_STEP[step])]
     context |= {
         "means": plain_means(collection, asked) if step == MEANS else None,
-        "next": f"{request.path}?{urlencode([*others, (STEP, NEXT_STEP[step])])}",
+        "next": f"{request.path}?{urlencode(parameters)}",
     }
     return render(request, "evaluation/first_steps.html", context)
 
@@ -72,10 +73,9 @@ def plain_means(collection: Collection, asked: Asked) -> list[dict]:
     Not those of `standings`, which have intervals: these take longest.
     """
     evaluation = evaluated(collection, asked)
-    values = evaluation.values(evaluation.systems)  # [queries, systems]
-    counted = evaluation.counted(evaluation.systems)  # likewise: whether a value counts in the mean
-    rows = [
-        {"system": name, "mean": mean(of_system, counts) if counts.any() else None, "n": int(counts.sum())}
-        for name, of_system, counts in zip(evaluation.systems, values.T, counted.T, strict=True)
-    ]
+    rows = []
+    for name in evaluation.systems:
+        values, counted = evaluation.values([name])[:, 0], evaluation.counted([name])[:, 0]
+        plain_mean = mean(values, counted) if counted.any() else None
+        rows.append({"system": name, "mean": plain_mean, "n": int(counted.sum())})
     return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0), row["system"]))

@@ -1,6 +1,7 @@
 """The first page: an introduction for visitors, and the collections of a person who is signed in."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -39,21 +40,22 @@ def home(request: HttpRequest) -> HttpResponse:
         return welcome(request)
     role_in = dict(request.user.memberships.values_list("collection", "role"))
     is_superuser = request.user.is_superuser
-    roles = [
-        (collection, Role.ADMIN if is_superuser else role_in[collection.pk])
+    rows = [
+        {"collection": collection, "role": Role.ADMIN if is_superuser else role_in[collection.pk]}
         for collection in Collection.objects.visible_to(request.user).with_left_out()
     ]
+    roles = {row["role"] for row in rows}
     # Analysts and admins have their pages in English, raters in their language.
-    if any(role != Role.RATER for _, role in roles) or may_make(request.user):
+    if roles - {Role.RATER} or may_make(request.user):
         in_english()
-    in_use = [(collection, role) for collection, role in roles if not collection.put_away_at]
-    away = [(collection, role) for collection, role in roles if collection.put_away_at]
+    in_use = [row for row in rows if not row["collection"].put_away_at]
+    add_facts(request.user, in_use)
     context = {
         "section": "home",
-        "mine": rows_of_collections(request.user, in_use),
-        "away": [{"collection": collection, "role": role} for collection, role in away],
+        "mine": in_use,
+        "away": [row for row in rows if row["collection"].put_away_at],
         "deleted": Deletion.objects.of_admin(request.user),
-        "rates": any(role == Role.RATER for _, role in roles),
+        "rates": Role.RATER in roles,
         "makes": may_make(request.user),
     }
     return render(request, "evaluation/home.html", context)
@@ -65,25 +67,23 @@ def welcome(request: HttpRequest) -> HttpResponse:
     return render(request, "evaluation/welcome.html", {"sample": settings.DEMO and visits.is_local(request)})
 
 
-def rows_of_collections(user: User, roles: Sequence[tuple[Collection, str]]) -> list[dict]:
-    """A row for each of these collections: what the person does or reads in it. Raters see no systems."""
-    rows: list[dict] = []
+def add_facts(user: User, rows: Sequence[dict]) -> None:
+    """Adds to each row, of a collection and a role, what the person does or reads in it. Raters see no systems."""
     rankings_left = RANKINGS_AT_ONCE  # that this request may still read
-    for collection, role in roles:
-        row = {"collection": collection, "role": role}
-        rows.append(row)
-        if role == Role.RATER:
+    for row in rows:
+        collection = row["collection"]
+        if row["role"] == Role.RATER:
             row |= work_of(collection, user)
             continue
         version = record.version(collection)
         row |= figures_of(collection, version) | {"leader": None}
-        is_cached = cache.is_counted(collection, version, leader_key(collection))
+        key = ("leader", *sorted(by_default(collection).items()))  # it depends on the default options
+        is_cached = cache.is_counted(collection, version, key)
         to_read = 0 if is_cached else rankings_of(collection, version)
         # The first is read whatever its size: otherwise a large collection would never have a best system.
-        if to_read == 0 or to_read <= rankings_left or rankings_left == RANKINGS_AT_ONCE:
-            row["leader"] = leader_of(collection, version)
+        if not to_read or to_read <= rankings_left or rankings_left == RANKINGS_AT_ONCE:
+            row["leader"] = cache.count(collection, version, key, partial(leader_of, collection))
             rankings_left -= to_read
-    return rows
 
 
 def work_of(collection: Collection, user: User) -> dict:
@@ -151,18 +151,8 @@ def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:
     return {"done": done, "wanted": wanted, "percent": int(100 * done / wanted)} if wanted else None
 
 
-def leader_of(collection: Collection, version: Version) -> dict | None:
-    """The facts on the system with the highest mean, from the cache as far as possible; None without one."""
-    return cache.count(collection, version, leader_key(collection), lambda: compute_leader(collection))
-
-
-def leader_key(collection: Collection) -> tuple:
-    """The key of the leader in the cache. It depends on the default options."""
-    return ("leader", *sorted(by_default(collection).items()))
-
-
-def compute_leader(collection: Collection) -> dict | None:
-    """The facts of `leader_of`, computed; None where no system has a mean, or the options do not fit."""
+def leader_of(collection: Collection) -> dict | None:
+    """The facts on the system with the highest mean; None where no system has one, or the options do not fit."""
     try:
         evaluation = evaluated(collection, Asked.of(collection))
     except ValueError:  # the default options do not fit the collection any more

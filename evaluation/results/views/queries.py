@@ -12,7 +12,7 @@ from ratings.web import tables
 from ratings.web.pages import paged
 from ratings.words import natural
 
-from ...page.address import evaluated, page, with_options
+from ...page.address import evaluated, page, parameters_without, with_options
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
 from ...scores import Asked, Evaluation
@@ -36,13 +36,12 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         sort = USUAL_ORDER
     q = request.GET.get("q", "").strip()
     matching = [row for row in rows if tables.matches(q, row["key"], row["text"])]
-    hidden = [(name, text) for name, texts in request.GET.lists() if name not in ("q", "page") for text in texts]
     context = page(request, collection, "queries", asked) | {
         "one": len(evaluation.systems) == 1,  # whether there is one system alone
         "q": q,
         "found": len(matching),
         "total": len(rows),
-        "hidden": hidden,
+        "hidden": parameters_without(request, ("q", "page")),
         "heads": heat.heads(evaluation, sort),
         "key": heat.legend(evaluation, grid),
         # Whether cells carry all digits.

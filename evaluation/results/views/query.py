@@ -14,7 +14,7 @@ from ratings.pool import ageing
 from ...measures import NOT_JUDGED, REASONS, SPLIT, Measure
 from ...page import documents
 from ...page import options as panel
-from ...page.address import bounded_in, evaluated, page, with_options
+from ...page.address import bounded_in, evaluated, page, parameters_without, with_options
 from ...page.charts import charted
 from ...page.documents import known
 from ...page.downloads import Files, files
@@ -34,11 +34,10 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     pks = evaluation.table.record.queries["pk"].tolist()
     place = pks.index(query.pk)  # the row of the query in all arrays
     rows = standings(evaluation, place)
-    hidden = [(name, value) for name, values in request.GET.lists() if name != "system" for value in values]
     context = page(request, collection, "queries", asked) | {
         "query": query,
         "keep": asked.keep,
-        "hidden": hidden,
+        "hidden": parameters_without(request, ["system"]),
         "previous": pks[place - 1] if place else None,
         "next": pks[place + 1] if place + 1 < len(pks) else None,
         "bounded": any(row["lowest"] is not None for row in rows),
