@@ -129,6 +129,17 @@ def test_others_are_read_a_line_at_a_time_to_the_same_arrays(folder, change):
     assert found.rankings["s"].documents.tolist() == expected.rankings["s"].documents.tolist()
 
 
+@pytest.mark.parametrize("system_from", [None, "tag"])
+def test_an_unjudged_document_has_one_number_in_all_rankings_where_that_is_asked(folder, system_from):
+    qrels = "q1 0 a 2\nq2 0 c 1\n"
+    half = ["q1 Q0 a 1 9 half\nq1 Q0 x 2 8 half\n", "q2 Q0 y 1 9 half\nq2 Q0 x 2 8 half\n"]
+    runs = half if system_from else ["".join(half)]
+    found = load(qrels, *runs, "q1 Q0 x 1 9 rest\nq2 Q0 c 2 8 rest\n", same_numbers=True, system_from=system_from)
+    a, x, y, x_again = found.rankings["half"].documents.tolist()
+    assert x == x_again and x not in (a, y)
+    assert found.rankings["rest"].documents.tolist() == [x, 1]
+
+
 def test_a_byte_order_mark_within_a_run_is_refused_and_no_query_of_its_own(folder):
     with pytest.raises(files.Refused, match="byte order mark"):
         load(QRELS, RUN + "\ufeff" + RUN.replace("q1", "q10").replace("q2", "q11"))
