@@ -43,7 +43,7 @@ def made_by(evaluation: Evaluation) -> dict:
 def expectations(evaluation: Evaluation) -> dict[str, dict]:
     """{"expected": facts about expected values by measure}; empty where there are none."""
     facts = {str(measure): outlook.facts() for measure, outlook in evaluation.expected.items()}
-    return {"expected": facts} if any(facts.values()) else {}
+    return {"expected": facts} if facts else {}
 
 
 def _by_query(evaluation: Evaluation, measure: str, system: str) -> dict[str, dict]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from ..record.cache import Columns
 from ..significance import bootstrap_interval
 from ..significance.sampled import Estimate, Sampled, bounds_of_estimate, estimate
 from .asked import SIGNED, SUMS, Asked
-from .expected import Expecting
+from .expected import Expected, Expecting
 from .standing import SUMMARY, Standing
 
 WHY_BY_CODE = np.array(["" if reason == REASONS[COUNTED] else reason for reason in REASONS], object)
@@ -46,8 +45,7 @@ class Evaluation:
     table: Columns
     # By (measure, system), of the measures that they were asked for.
     bounds: Mapping[tuple[Measure, str], Bounds] = field(default_factory=dict)
-    # Expected means by measure, where they were asked for: each an `Expected`, or of files a `ModelMeans`.
-    expected: Mapping[Measure, Any] = field(default_factory=dict)
+    expected: Mapping[Measure, Expected] = field(default_factory=dict)  # where they were asked for
     judged_by: Judgments | None = None  # the judgments, where they were asked for
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
     expecting: Expecting = Expecting()  # on a page: the expected means that it can show first

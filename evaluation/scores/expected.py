@@ -18,7 +18,6 @@ from ..expected.order import MOST_CHANCE_OF_WRONG
 from ..measures import Measure
 from ..record import InUse, Machine, machines
 from ..record.drawn import rounds_so_far
-from ..significance.draws import EXPECTED_DRAWS, SEED
 from .asked import Asked
 
 LEADER_CHANCE = 0.95  # to be the best, from which a system is the leader
@@ -197,24 +196,6 @@ class Expected:
         """The expected difference of two systems; None where there is no interval."""
         difference = self.estimate.difference(*(self.systems.index(name) for name in (first, second)))
         return None if difference is None else Difference(first, second, *difference)
-
-
-@dataclass(frozen=True)
-class ModelMeans:
-    """Means expected by a model, by system. Without documents drawn at random there is no interval."""
-
-    means: Mapping[str, float]
-    est: str = "model"
-    estimated: str = f"est=model draws={EXPECTED_DRAWS} seed={SEED}"
-
-    def row(self, system: str) -> dict[str, float]:
-        return {"expected": self.means[system]}
-
-    def between(self, first: str, second: str) -> dict[str, float]:
-        return {"expected": self.means[second] - self.means[first]}
-
-    def facts(self) -> dict:
-        return {}
 
 
 # The room that computes them

@@ -11,7 +11,7 @@ from ratings.models import Collection
 
 from .. import measures as kernel
 from .. import record
-from ..expected import estimate, pool_of, query_values
+from ..expected import pool_of, query_values
 from ..judgments.rules import Ratings
 from ..measures import Bounds, Explanation, Judgments, Measure, Options, Rankings, with_gmax
 from ..measures.arrays import distinct, pair_key, pair_of
@@ -20,7 +20,6 @@ from ..record import Record, Version, cache
 from ..record.cache import Columns
 from .asked import Asked, measures_of
 from .evaluation import Evaluation
-from .expected import ModelMeans
 
 BOUND_NAMES = tuple(field.name for field in fields(Bounds))
 
@@ -71,13 +70,10 @@ def of_arrays(
     rankings: dict[str, Rankings],
     asked: Asked,
     beside: Iterable[Measure | str] = (),
-    expected_among: Mapping[str, Rankings] | None = None,
 ) -> Evaluation:
     """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
 
     All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
-    `expected_among`: the rankings of all systems that a model of expected means learns from; None: no expected
-    means. ValueError for a measure that cannot be expected.
     """
     highest = float(judgments.grade.max(initial=0))
     parsed = [asked.measure, *measures_of(None, beside)]
@@ -86,26 +82,7 @@ def of_arrays(
     # There are no ratings behind these judgments.
     data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
-    expected = _expected(judgments, expected_among, measures, asked.options) if expected_among else {}
-    return Evaluation(replace(asked, measure=measures[0]), measures, table, expected=expected, judged_by=judgments)
-
-
-def _expected(
-    judgments: Judgments, rankings: Mapping[str, Rankings], measures: Iterable[Measure], options: Options
-) -> dict[Measure, ModelMeans]:
-    """Expected means by measure, from a model. A document must have the same number in all rankings."""
-    expected = {}
-    for measure in measures:
-        pool, level = pool_of(judgments, [*rankings.values()], measure, options)
-        if pool.gains[0] > 0:  # the least gain of a judgment
-            raise ValueError(
-                "expected values need judgments without gain, and every one here gains something: if only "
-                "relevant documents are listed, all others are worthless, and the plain mean is right; if not, "
-                "give the least grade the gain 0, for example gain=map:1=0,2=1,3=2."
-            )
-        means = estimate(pool, level).mean.tolist()
-        expected[measure] = ModelMeans(dict(zip(rankings, means, strict=True)))
-    return expected
+    return Evaluation(replace(asked, measure=measures[0]), measures, table, judged_by=judgments)
 
 
 def of_rankings(

@@ -4,12 +4,7 @@ from evaluation.measures.refusal import refuse_unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
 
-from .evaluate import add_scoring, asked_in, printed_evaluation, refuse_expected_queries, refuse_format
-
-WITHOUT_INTERVAL = (
-    "The expected values have no interval: files do not say how the judged documents were chosen. They are too"
-    " high where only documents that looked relevant were judged."
-)
+from .evaluate import add_scoring, asked_in, printed_evaluation, refuse_format
 
 
 class Command(ReportingCommand, OutputCommand):
@@ -37,12 +32,9 @@ class Command(ReportingCommand, OutputCommand):
         text = "leave out a document that has the id of the query, as where queries are documents, too"
         parser.add_argument("--without-own", action="store_true", help=text)
         add_scoring(parser)
-        text = "also the expected value of nDCG@k once all is judged, by a model and without an interval"
-        parser.add_argument("--expected", action="store_true", help=text)
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **arguments) -> None:
         refuse_format(arguments["format"])
-        refuse_expected_queries(arguments)
         try:
             loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
         except files.Refused as error:
@@ -54,8 +46,6 @@ class Command(ReportingCommand, OutputCommand):
             raise Refused(str(error)) from error
         for note in loaded.notes:
             self.stderr.write(note)
-        if arguments["expected"]:
-            self.stderr.write(WITHOUT_INTERVAL)
         self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])
 
     def evaluated(
@@ -66,14 +56,12 @@ class Command(ReportingCommand, OutputCommand):
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
         asked = asked_in(None, next(iter(measures), None), [], arguments)
-        with_expected = arguments["expected"]
         loaded = files.load(
             qrels,
             runs,
             order=arguments["order"],
             tiebreak=asked.options.ties in BY_SCORE,
             system_from=arguments["system_from"],
-            same_numbers=with_expected,
             keep_first=arguments["keep_first"],
             without_own=arguments["without_own"],
         )
@@ -85,8 +73,6 @@ class Command(ReportingCommand, OutputCommand):
             loaded.judgments,
             {name: ranking for name, ranking in loaded.rankings.items() if name in systems or not systems},
             asked,
-            beside=measures[1:],
-            # The model learns from all systems, whichever are printed.
-            expected_among=loaded.rankings if with_expected else None,
+            measures[1:],
         )
         return loaded, evaluation

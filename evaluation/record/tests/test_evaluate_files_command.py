@@ -7,15 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from evaluation.expected import estimate, pool_of
-from evaluation.measures import Judgments, Options, Rankings
+from evaluation.measures import Options
 
 QRELS = "q1 0 a 3\nq1 0 b -1\nq1 0 c 1\nq2 0 a 0.5\nq10 0 a 0\n"
 FIRST = "q1 Q0 a 1 9 first\nq1 Q0 b 2 8 first\nq2 Q0 x 1 9 first\nq2 Q0 a 2 9 first\n"
@@ -173,95 +171,3 @@ def test_the_digits_are_those_of_an_import_and_evaluate(shared, options):
     assert found["fingerprint"] == expected["fingerprint"]
     assert len(found["results"]) == 12
     assert found["results"] == expected["results"]
-
-
-# Expected values
-
-PARTLY = "q1 0 a 2\nq1 0 b 0\nq2 0 c 1\n"
-HALF = "q1 Q0 a 1 9 half\nq1 Q0 x 2 8 half\nq2 Q0 y 1 9 half\nq2 Q0 c 2 8 half\n"
-REST = "q1 Q0 x 1 9 rest\nq1 Q0 b 2 8 rest\nq2 Q0 c 1 9 rest\n"
-
-
-@pytest.fixture
-def partly(folder) -> Path:
-    for name, content in {"partly": PARTLY, "half": HALF, "rest": REST}.items():
-        Path(name).write_text(content)
-    return folder
-
-
-def expected_means(**options: str) -> dict[str, float]:
-    lists = {"half": {"q1": ["a", "x"], "q2": ["y", "c"]}, "rest": {"q1": ["x", "b"], "q2": ["c"]}}
-    number = {key: place for place, key in enumerate("abcxy")}
-    packed = Judgments(2, [0, 0, 1], [0, 1, 2], [2, 0, 1])
-    rankings = [
-        Rankings(np.cumsum([0, *map(len, each.values())]), [number[key] for keys in each.values() for key in keys])
-        for each in lists.values()
-    ]
-    answer = estimate(*pool_of(packed, rankings, "nDCG@10", Options(**options)))
-    return dict(zip(lists, answer.mean.tolist(), strict=True))
-
-
-def test_expected_values_stand_beside_the_means_in_every_format(partly):
-    wanted = expected_means()
-    document = json.loads(run("partly", "half", "rest", "--expected", "--format", "json")[0])
-    assert {each["system"]: each["expected"] for each in document["results"]} == pytest.approx(wanted, abs=1e-12)
-    assert document["options"]["est"] == "model"
-    made = f"{Options().fingerprint()} est=model draws=120 seed=225"
-    assert document["fingerprint"] == made
-    rows = list(csv.DictReader(io.StringIO(run("partly", "half", "rest", "--expected", "--format", "csv")[0])))
-    assert {row["system"]: float(row["expected"]) for row in rows} == pytest.approx(wanted, abs=1e-12)
-    assert {row["options"] for row in rows} == {made}
-    text, err = run("partly", "half", "rest", "--expected")
-    assert "no interval: files do not say how the judged documents were chosen" in err
-    lines = text.splitlines()
-    assert "expected" in lines[0].split()
-    assert made in lines
-    assert f"{wanted['half']:.4f}" in lines[1]
-
-
-def test_a_system_alone_is_expected_what_it_is_beside_the_others(partly):
-    """All runs tell the model what is relevant, whichever of them are printed."""
-    document = json.loads(run("partly", "half", "rest", "--expected", "--system", "rest", "--format", "json")[0])
-    (result,) = document["results"]
-    assert result["expected"] == pytest.approx(expected_means()["rest"], abs=1e-12)
-
-
-def test_the_order_of_files_and_lines_decides_nothing(partly):
-    first = run("partly", "half", "rest", "--expected")[0]
-    for name in ("partly", "half"):
-        Path(name).write_text("".join(reversed(Path(name).read_text().splitlines(keepends=True))))
-    assert run("partly", "rest", "half", "--expected")[0] == first
-
-
-def test_what_is_judged_throughout_is_expected_to_stay(partly):
-    Path("judged").write_text(PARTLY + "q1 0 x 1\nq2 0 y 0\n")
-    document = json.loads(run("judged", "half", "rest", "--expected", "--format", "json")[0])
-    for result in document["results"]:
-        assert result["expected"] == pytest.approx(result["mean"], abs=1e-12)
-
-
-def test_parts_of_a_system_share_their_unjudged_documents_with_the_others(partly):
-    lines = HALF.splitlines(keepends=True)
-    Path("one").write_text("".join(lines[:2]))
-    Path("two").write_text("".join(lines[2:]))
-    text = run("partly", "one", "two", "rest", "--system-from", "tag", "--expected", "--format", "json")[0]
-    wanted = expected_means()
-    for result in json.loads(text)["results"]:
-        assert result["expected"] == pytest.approx(wanted[result["system"]], abs=1e-12)
-
-
-def test_qrels_of_relevant_documents_alone_tell_nothing_of_others(partly):
-    Path("relevant").write_text("q1 0 a 2\nq2 0 c 1\n")
-    message, _ = refusal("relevant", "half", "--expected")
-    assert message.startswith("expected values need judgments without gain, and every one here gains something")
-    assert run("relevant", "half", "--expected", "--gain", "map:1=0,2=1")[0]
-
-
-def test_expected_values_of_nothing_else(partly):
-    for arguments in (
-        ["--measure", "AP"],
-        ["--measure", "nDCG@5", "--measure", "P@5"],
-        ["--unjudged", "condensed"],
-        ["--per-query", "--format", "csv"],
-    ):
-        assert refusal("partly", "half", "--expected", *arguments)[1] == ""
