@@ -9,12 +9,12 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import json_script
-from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 
 from ratings.web.downloads import busy
 
 from ..charts import pictures
+from .downloads import saved
 
 NARROWEST, WIDEST = 200, 8_000  # pixels
 # A process draws one chart at a time, and the requests that wait for it must leave threads to pages. A browser
@@ -90,8 +90,7 @@ def picture_file(chart: Chart, ending: str, width: int) -> HttpResponse:
     spec = pictures.titled(chart.spec, chart.title, chart.caption, width)
     svg = pictures.svg(spec, width=width, title=chart.title, description=chart.alt_text, paper=True)
     content = svg if ending == "svg" else pictures.png(svg)
-    saved = {"Content-Disposition": content_disposition_header(True, f"{chart.file}.{ending}") or ""}
-    return HttpResponse(content, content_type=PICTURE_TYPES[ending], headers=saved)
+    return saved(content, PICTURE_TYPES[ending], f"{chart.file}.{ending}")
 
 
 def width(request: HttpRequest) -> int:

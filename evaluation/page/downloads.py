@@ -61,21 +61,22 @@ def table_response(
     if ending == "csv":
         is_raw = request.GET.get("raw") == "1"
         lines = spreadsheet.download(chain([header], rows), raw=is_raw)
-        response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = content_disposition_header(True, f"{name}.csv")
-        return response
+        return saved("".join(lines), "text/csv; charset=utf-8", f"{name}.csv")
     try:
         workbook = workbooks.written(header, rows)
     except workbooks.TooManyRows as problem:
         return HttpResponseBadRequest(f"{problem} Save it as CSV.\n", content_type="text/plain; charset=utf-8")
-    response = HttpResponse(workbook, content_type=workbooks.CONTENT_TYPE)
-    response["Content-Disposition"] = content_disposition_header(True, f"{name}.xlsx")
+    response = saved(workbook, workbooks.CONTENT_TYPE, f"{name}.xlsx")
     response["Content-Encoding"] = "identity"  # so that it is not compressed a second time
     return response
 
 
 def json_response(name: str, document: dict) -> HttpResponse:
     """The response with the document as JSON, to read in the browser or to save under its name."""
-    response = HttpResponse(documents.as_text(document), content_type="application/json; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(False, f"{name}.json")
-    return response
+    return saved(documents.as_text(document), "application/json; charset=utf-8", f"{name}.json", attachment=False)
+
+
+def saved(content: str | bytes, content_type: str, file: str, *, attachment: bool = True) -> HttpResponse:
+    """The response with the file that a browser saves under this name, or first shows if it is no attachment."""
+    header = content_disposition_header(attachment, file)
+    return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": header})
