@@ -108,20 +108,16 @@ class Compared:
         """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
-            row = {
-                "measure": str(self.measure),
-                "baseline": baseline,
-                "system": system,
-                "queries": self.tests.queries,
-                **({"drawn": self.tests.drawn} if self.sampled else {}),
-                **beside_mean(self.difference(baseline, system), self.evaluation.sampled),
-                "dropped": len(self.dropped),
-                "baseline_mean": self.mean(baseline),
-                "system_mean": self.mean(system),
-            }
+            row = {"measure": str(self.measure), "baseline": baseline, "system": system}
+            row["queries"] = self.tests.queries
+            if self.sampled:
+                row["drawn"] = self.tests.drawn
+            row |= beside_mean(self.difference(baseline, system), self.evaluation.sampled)  # {} without a log
+            row["dropped"] = len(self.dropped)
+            row |= {"baseline_mean": self.mean(baseline), "system_mean": self.mean(system)}
             if self.evaluation.bounds:
                 result = _bounded(result, bounds)
-                row |= dict(zip(("lowest", "highest"), bounds or (None, None), strict=True))
+                row["lowest"], row["highest"] = bounds or (None, None)
             if self.measure in self.evaluation.expected:
                 row |= self.evaluation.expected[self.measure].between(baseline, system)
             rows.append(row | asdict(result))
@@ -216,10 +212,8 @@ def document(comparisons: Sequence[Compared], per_query: bool = False) -> dict:
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
     """The difference of two systems by query key; None where the query is left out, 0 for a rounding error."""
-    differences = np.full(len(result.common), np.nan)
-    both = np.column_stack([result.values(baseline), result.values(system)])
-    differences[result.common] = paired.differences(both, 0, 1)
-    return dict(zip(result.evaluation.per_query.index, map(documents.known, differences.tolist()), strict=True))
+    differences = map(documents.known, result.difference(baseline, system).tolist())
+    return dict(zip(result.evaluation.table.record.queries["key"], differences, strict=True))
 
 
 def table(comparisons: Sequence[Compared]) -> documents.Table:

@@ -115,10 +115,9 @@ class Asked:
 
     def with_judgments(self, options: Options) -> str:
         """These options in short, with what differs from the default in how judgments are made."""
-        departures = {"rule": self.rule, "adjudications": self.adjudications, "left_out": self.left_out}
-        usual = {"rule": RULE, "adjudications": ADJUDICATIONS, "left_out": 0}
-        stated = (f"{name}={value}" for name, value in departures.items() if value != usual[name])
-        return " ".join([options.fingerprint(), *stated])
+        left_out = [("left_out", str(self.left_out))] if self.left_out else []
+        departures = [f"{name}={text}" for name, text in [*self.of_judgments, *left_out]]
+        return " ".join([options.fingerprint(), *departures])
 
     @property
     def label(self) -> str:

@@ -71,14 +71,13 @@ class Evaluation:
     def fingerprint(self) -> str:
         """The options in short, without the parameters of measures."""
         of_options = self.asked.with_judgments(self.asked.options)
-        estimated = sorted({outlook.estimated for outlook in self.expected.values()})
-        return " ".join([of_options, *self._of_log, *estimated])
+        return " ".join([of_options, *self._of_log, *(f"est={est}" for est in self._sources)])
 
     def fingerprint_of(self, measure: Measure | str) -> str:
         """The fingerprint of the options in force for this measure, with est where there are expected values."""
         measure = parse_measure(measure) if isinstance(measure, str) else measure
-        estimated = [self.expected[measure].estimated] if measure in self.expected else []
-        return " ".join([self.plain_fingerprint_of(measure), *estimated])
+        plain = self.plain_fingerprint_of(measure)
+        return f"{plain} est={self.expected[measure].est}" if measure in self.expected else plain
 
     def plain_fingerprint_of(self, measure: Measure | str) -> str:
         """The fingerprint without that of expected values."""
@@ -96,7 +95,11 @@ class Evaluation:
     @property
     def est(self) -> str:
         """The sources of the expected values; "" where none were asked for."""
-        return " ".join(sorted({outlook.est for outlook in self.expected.values()}))
+        return " ".join(self._sources)
+
+    @property
+    def _sources(self) -> list[str]:
+        return sorted({expected.est for expected in self.expected.values()})
 
     # Standings
 

@@ -91,10 +91,6 @@ class Expected:
         return members
 
     @property
-    def estimated(self) -> str:
-        return f"est={self.est}"
-
-    @property
     def without(self) -> str:
         """The reason why there is no interval; "" where there is one."""
         return self.estimate.without

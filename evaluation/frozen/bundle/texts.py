@@ -85,9 +85,9 @@ def _expected(evaluation: Evaluation) -> list[str]:
             interval = "" if estimate.low is None else f" ({decimals(estimate.low)} to {decimals(estimate.high)})"
             means.append(f"{estimate.system} {decimals(estimate.mean)}{interval}")
     if expected.without:
-        method = f" ({expected.estimated}, without intervals: {expected.without})"
+        method = f" (est={expected.est}, without intervals: {expected.without})"
     else:
-        method = f" with 90 % intervals for missing judgments alone ({expected.estimated})"
+        method = f" with 90 % intervals for missing judgments alone (est={expected.est})"
     sentences = [
         "These means are plain.",
         f"{expected.judged:,} of {expected.pairs:,} pairs were judged, and {expected.drawn:,} pairs were drawn in"

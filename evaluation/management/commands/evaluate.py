@@ -62,7 +62,8 @@ class Command(ExportCommand):
 def evaluation_of(collection: Collection, measures: list[str], systems: list[str], arguments: dict) -> Evaluation:
     """The evaluation that these arguments ask for. Raises Refused."""
     refuse_format(arguments["format"])
-    refuse_expected_queries(arguments)
+    if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
+        raise Refused("An expected value is a mean: leave out --per-query or give another format.")
     try:
         asked = asked_in(collection, next(iter(measures), None), systems, arguments)
         bounded: list[Measure | str] = [asked.measure, *measures[1:]] if arguments["bounds"] else []
@@ -154,11 +155,6 @@ def judgments_of(collection: Collection, arguments: dict, format: Format) -> tup
 def refuse_format(name: str) -> None:
     if name not in FORMATS:
         raise Refused(unknown("format", name, FORMATS))
-
-
-def refuse_expected_queries(arguments: dict) -> None:
-    if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
-        raise Refused("An expected value is a mean: leave out --per-query or give another format.")
 
 
 def printed(

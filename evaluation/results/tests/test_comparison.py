@@ -60,11 +60,13 @@ def test_only_queries_where_all_systems_have_a_value_are_compared():
 
 def test_a_difference_of_rounding_is_none_in_the_file_as_in_the_tally(monkeypatch):
     (found,) = compared(twelve(), "a", ["b"])
-    real = comparison.Compared.values
+    real = scores.Evaluation.values
     almost = {"a": 0.0, "b": 1e-16}
-    monkeypatch.setattr(
-        comparison.Compared, "values", lambda each, name: real(each, name) * 0 + 0.3 + almost[name]
-    )
+
+    def values(evaluation, systems, measure):
+        return real(evaluation, systems, measure) * 0 + 0.3 + np.array([almost[name] for name in systems])
+
+    monkeypatch.setattr(scores.Evaluation, "values", values)
     assert 0.3 + 1e-16 != 0.3
     assert set(comparison.differences(found, "a", "b").values()) == {0.0, None}
 

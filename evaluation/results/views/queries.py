@@ -1,6 +1,7 @@
 """The page of queries: the score of each system on each query."""
 
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 
 from django.http import HttpRequest, HttpResponse
@@ -57,20 +58,20 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 
 def sort_keys_of(evaluation: Evaluation) -> dict[str, Callable[[dict], object]]:
     """The values that the table can be sorted by, by name in the address."""
+
+    def value_at(place: int, row: dict) -> float | None:
+        """The value of the system in this column; None where it counts in no mean."""
+        cell = row["values"][place]
+        return None if cell.why else cell.value
+
     of_systems = {
-        f"s{standing.pk}": lambda row, place=place: counting(row["values"][place])
-        for place, standing in enumerate(evaluation.standings)
+        f"s{standing.pk}": partial(value_at, place) for place, standing in enumerate(evaluation.standings)
     }
     return of_systems | {
         "text": lambda row: row["text"].casefold(),
         "key": lambda row: natural(row["key"]),
         **{name: itemgetter(name) for name in ("mean", "spread", "judged")},
     }
-
-
-def counting(cell: heat.Cell) -> float | None:
-    """The value by which a cell is sorted; None where it counts in no mean."""
-    return None if cell.why else cell.value
 
 
 @files()
