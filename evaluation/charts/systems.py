@@ -88,8 +88,8 @@ def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float |
     layers = []
     if neutral is not None:
         tick = base.mark_tick(size=14, thickness=2, color=WARN)
-        tooltip = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
-        layers.append(tick.encode(x=at("neutral"), tooltip=tooltip))
+        words = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
+        layers.append(tick.encode(x=at("neutral"), tooltip=words))
     if any(row.get("lowest") is not None for row in rows):
         tooltip = [alt.Tooltip("system:N", title="System"), *interval(".4f", "lowest", "highest", level="Bounds,")]
         bounded = base.transform_filter("isValid(datum.lowest)").encode(tooltip=tooltip)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import numpy as np
-
 from evaluation.measures import Judgments, Rankings
 from ratings.formats import trec
 from ratings.formats.archives import files_of
@@ -86,7 +84,7 @@ def load(
     else:
         by_name = systems.by_tag(by_path, notes)
     for name, ranking in by_name.items():
-        lacking = [queries[number] for number in np.flatnonzero(~ranking.present)]
+        lacking = [key for key, present in zip(queries, ranking.present.tolist(), strict=True) if not present]
         if lacking:
             has = counted(len(lacking), "query of the qrels has", "queries of the qrels have")
             notes.append(f"{name}: {has} no ranking ({first_keys(lacking)}).")

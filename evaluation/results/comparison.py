@@ -108,7 +108,7 @@ class Compared:
         """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
-            row = {"measure": str(self.measure), "baseline": baseline, "system": system}
+            row: dict = {"measure": str(self.measure), "baseline": baseline, "system": system}
             row["queries"] = self.tests.queries
             if self.sampled:
                 row["drawn"] = self.tests.drawn

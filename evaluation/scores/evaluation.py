@@ -390,10 +390,9 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     for size in np.unique(sizes):
         # Columns with equally many queries are resampled together.
         columns = np.flatnonzero(sizes == size)
-        lows, highs = bootstrap_interval(
-            np.column_stack([values[counted[:, column], column] for column in columns])
-        )
-        for column, low, high in zip(columns, lows, highs, strict=True):
+        counting = np.column_stack([values[counted[:, column], column] for column in columns])
+        ends = np.transpose(bootstrap_interval(counting))  # [columns, 2]
+        for column, (low, high) in zip(columns, ends, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high))
     return estimates

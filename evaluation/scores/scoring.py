@@ -151,7 +151,7 @@ def _scored(
 ) -> dict[str, np.ndarray]:
     """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
     shape = (len(data.queries), len(measures) * len(data.systems))
-    table = {"values": np.empty(shape), "codes": np.empty(shape, np.int8), "seen": np.empty(shape)}
+    values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
     judged_at = {measure: Measure("Judged", measure.cutoff) for measure in measures}
     for number, system in enumerate(data.systems):
         rankings = data.rankings[system]
@@ -162,10 +162,10 @@ def _scored(
             of_judged = kernel.evaluate(judged_at.values(), judgments, rankings, replace(options, unjudged="zero"))
         for column, measure in enumerate(measures):
             place = column * len(data.systems) + number
-            table["values"][:, place] = scores.values[measure]
-            table["codes"][:, place] = scores.reasons[measure]
-            table["seen"][:, place] = of_judged.values[judged_at[measure]]
-    return table
+            values[:, place] = scores.values[measure]
+            codes[:, place] = scores.reasons[measure]
+            seen[:, place] = of_judged.values[judged_at[measure]]
+    return {"values": values, "codes": codes, "seen": seen}
 
 
 def has_bounds(measure: Measure) -> bool:
