@@ -64,8 +64,8 @@ def say(line: str) -> None:
 def run_quietly(command: Sequence[str], failure: str, cure: str = "") -> None:
     """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
     lines = []
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, text=True, errors="replace", **pipes) as step:
+    none, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdin=none, stdout=pipe, stderr=same, text=True, errors="replace") as step:
         for line in filter(None, map(str.strip, step.stdout or ())):
             lines.append(line)
             if sys.stderr.isatty():

@@ -133,10 +133,10 @@ def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping
     former_texts = []
     for document in documents:
         writer = writers.get(document.pk)
-        rated_at = last_rated_at.get(document.pk)
-        is_of_night = writer is not None and job.kind == writer.kind == Job.Kind.NIGHT
-        if is_of_night and (rated_at is None or (writer.ended_at and rated_at <= writer.ended_at)):
-            continue  # nobody rated this text
+        if writer and job.kind == writer.kind == Job.Kind.NIGHT:
+            rated_at = last_rated_at.get(document.pk)
+            if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
+                continue  # nobody rated this text
         former_texts.append(FormerText(job=job, document=document, **_content(document)))
     FormerText.objects.bulk_create(former_texts)
 

@@ -1,5 +1,6 @@
 """The forms of connected engines."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -43,7 +44,7 @@ class EngineForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         whole = "Write the whole address, such as https://search.example.org/find?q={query}."
         in_capitals = f"Write the name of a variable that begins with {PREFIX}, in capitals."
-        validators = {
+        validators: dict[str, Callable[[str], Any]] = {
             "address": RegexValidator(r"\Ahttps?://", whole),
             "body": lambda body: checked(strict_json.loaded, body, what="request"),
             "headers": valid(headers_in),

@@ -39,7 +39,7 @@ class Row(NamedTuple):
     place: int
     text: str
     stratum: str
-    count: int
+    searches: int
 
 
 @dataclass

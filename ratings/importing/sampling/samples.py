@@ -263,7 +263,7 @@ def _set_totals(new: Sample, log: Log, parts: Sequence[Part]) -> None:
 
 def _sampled(row: Row, chance: float, stratum: str, before: SampledQuery | None) -> SampledQuery:
     """The row of the new sample, with what was decided about it in `before`, its row of the former one."""
-    sampled = SampledQuery(place=row.place, count=row.count, chance=chance, stratum=stratum, text=row.text)
+    sampled = SampledQuery(place=row.place, count=row.searches, chance=chance, stratum=stratum, text=row.text)
     if before:
         sampled.query, sampled.text, sampled.left_out = before.query, before.text, before.left_out
     elif looks_personal(row.text):
