@@ -18,10 +18,10 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from ratings.database import columns, disk
+from ratings.database import disk
 from ratings.importing import jobs, signs
 from ratings.people.sign_in import second_factor
-from ratings.words import counted, first_keys, nearest
+from ratings.words import counted, nearest
 
 from . import services
 from .services import Problem
@@ -167,7 +167,7 @@ def look_for_damage(path: str, findings: list[str]) -> None:
 
 
 def migrations() -> Iterator[Problem]:
-    """Whether the database has the migrations of this version, and the columns that they make."""
+    """Whether the database has the migrations of this version, and no other."""
     on_disk = migrations_on_disk()
     applied = MigrationRecorder(connection).applied_migrations().keys()
     if missing := on_disk - applied:
@@ -176,9 +176,6 @@ def migrations() -> Iterator[Problem]:
     if newer := {(app, name) for app, name in applied - on_disk if app in apps}:
         message = f"The database is of another version, which has {'.'.join(min(newer))}."
         yield Problem(message, "Start that version, or restore a backup that this version made.")
-    if not (missing or newer) and (differing := columns.differing()):
-        message = f"The database is of another state of this version: {first_keys(differing)} differ."
-        yield Problem(message, columns.CURE)
 
 
 @cache

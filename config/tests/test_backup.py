@@ -22,9 +22,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config.health import checks
 from ratings.copies import backup, package
-from ratings.database import columns
 from ratings.importing.pictures import store
 from ratings.management.commands import upgrade
 from ratings.models import Collection, Document, Grade, Job, Picture, Rating, RatingEvent
@@ -346,7 +344,7 @@ def test_an_upgrade_says_its_plan_backs_up_and_migrates(tmp_path):
         call_command("migrate", "evaluation", "zero", verbosity=0)
         said = io.StringIO()
         call_command("upgrade", "--plan", stdout=said)
-        assert "evaluation.0001_evaluations" in said.getvalue() and not list(tmp_path.rglob("*.zip"))
+        assert "evaluation.0001_version_1" in said.getvalue() and not list(tmp_path.rglob("*.zip"))
         with pytest.raises(CommandError, match="Nothing was changed"):
             call_command("upgrade", "--backup", str(tmp_path / "absent" / "one.zip"), stdout=io.StringIO())
         call_command("upgrade", stdout=said)
@@ -368,36 +366,6 @@ def test_a_start_on_the_database_of_another_version_is_refused_in_a_sentence(tmp
             ):
                 call_command(command, stdout=io.StringIO())
         assert connection.introspection.table_names() == before
-
-
-@pytest.mark.both_databases
-@pytest.mark.django_db(transaction=True)
-def test_tables_of_another_state_of_this_version_are_refused_in_a_sentence(tmp_path):
-    """Before 1.0 a migration is made anew under its name, which therefore says nothing."""
-    with empty_place(tmp_path):
-        make_tables()
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE ratings_system DROP COLUMN gaps")
-        for command in (["prepare"], ["upgrade", "--plan"], ["upgrade"], ["backup", str(tmp_path / "one.zip")]):
-            said = r"another state.*ratings_system\.gaps differ.*export_ratings.*Nothing was"
-            with pytest.raises(CommandError, match=said):
-                call_command(*command, stdout=io.StringIO())
-        assert [problem.cure for problem in checks.migrations()] == [columns.CURE]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("kept", [0, -1], ids=["a table", "a column"])
-def test_a_backup_of_another_state_of_this_version_is_refused_and_nothing_is_restored(tmp_path, monkeypatch, kept):
-    def former(apps) -> dict:
-        model, fields = (tables := tables_at(apps)).pop("ratings.system")
-        return tables | ({"ratings.system": (model, fields[:kept])} if kept else {})
-
-    tables_at = backup.tables_at
-    with monkeypatch.context() as before:
-        before.setattr(backup, "tables_at", former)
-        backup.write(tmp_path / "one.zip")
-    with empty_place(tmp_path), pytest.raises(CommandError, match=r"another state.*Nothing was restored\."):
-        call_command("restore", str(tmp_path / "one.zip"))
 
 
 def test_the_newest_backups_of_upgrades_are_kept(settings, tmp_path):

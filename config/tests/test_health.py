@@ -123,7 +123,7 @@ def told(**headers) -> tuple[int, dict]:
 
 
 def migration_missing() -> None:
-    MigrationRecorder(connection).record_unapplied("evaluation", "0001_evaluations")
+    MigrationRecorder(connection).record_unapplied("evaluation", "0001_version_1")
 
 
 def database_newer() -> None:
@@ -140,7 +140,7 @@ def key_lost() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "said", "status"),
     [
-        (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_evaluations", 503),
+        (migration_missing, "migrations", "lacks 1 migrations, such as evaluation.0001_version_1", 503),
         (database_newer, "migrations", "another version, which has ratings.9999_later", 503),
         (key_lost, "second factors", "cannot be read: 1. They were made with another SECRET_KEY", 200),
     ],
@@ -157,7 +157,7 @@ def test_a_fault_in_the_database(fault, check, said, status):
         assert desk.lost() == 0
     finally:
         MigrationRecorder(connection).record_unapplied("ratings", "9999_later")
-        MigrationRecorder(connection).record_applied("evaluation", "0001_evaluations")
+        MigrationRecorder(connection).record_applied("evaluation", "0001_version_1")
 
 
 # Faults of one machine

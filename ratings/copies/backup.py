@@ -30,7 +30,6 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, Model
 from django.utils import timezone
 
-from ..database import columns
 from ..database.bulk import insert
 from ..database.snapshot import snapshot
 from ..formats.zipped import FixedZip
@@ -44,7 +43,6 @@ from .values import as_json, plain, stored
 FORMAT, VERSION = "idealist backup", 1
 ROWS_AT_ONCE = 500
 NOT_OURS_CURE = "Check that this is the file you meant: backup makes such files, import_collection reads archives."
-OTHER_TABLES_PROBLEM = f"it was made by another state of Idealist {settings.VERSION}, which has other tables"
 MADE_BY_MIGRATE = (Permission, ContentType)  # models that have rows even in an empty database
 Progress = Callable[[str], object]
 Migration = tuple[str, str]  # a migration: its app and its name
@@ -80,11 +78,6 @@ def applied_migrations() -> list[Migration]:
         raise Refused(
             f"The database is of another version of Idealist: this one, {settings.VERSION}, does not know"
             f" {first_keys(map('.'.join, sorted(unknown)))}. Start that version, or restore a backup of this one"
-        )
-    if set(migrations) == migrations_of_program and (differing := columns.differing()):
-        raise Refused(
-            f"The database is of another state of Idealist {settings.VERSION}: {first_keys(differing)} differ."
-            f" {columns.CURE}"
         )
     return migrations
 
@@ -228,9 +221,6 @@ def restore(path: Path, *, progress: Progress = silent) -> dict:
 def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
     """Load all tables and files. Raises Unreadable where what the database keeps differs, and Refused."""
     tables = tables_at(current_apps)
-    members = {member for member in manifest["members"] if member.startswith("tables/")}
-    if members != set(map(member_of, tables)):
-        raise Unreadable(name, OTHER_TABLES_PROBLEM, columns.CURE)
     models = [model for model, _ in tables.values()]
     _lock(models)
     _refuse_rows(models)
@@ -273,12 +263,10 @@ def _refuse_rows(models: Sequence[type[Model]]) -> None:
 
 
 def _load(zip_file: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
-    """Load the rows of a table. Raises Unreadable for other columns than the table has."""
+    """Load the rows of a table."""
     with zip_file.open(member) as file:
         names = json.loads(next(file))
         fields_by_name = {field.attname: field for field in fields}
-        if set(names) != fields_by_name.keys():
-            raise Unreadable(f"{zip_file.filename}, {member}", OTHER_TABLES_PROBLEM, columns.CURE)
         fields_of_file = [fields_by_name[name] for name in names]
 
         def rows_of_file() -> Iterator[list[Any]]:

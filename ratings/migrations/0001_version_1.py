@@ -1,4 +1,4 @@
-"""The record as version 0.2.0 has it."""
+"""The record as version 1.0 has it."""
 
 import uuid
 from decimal import Decimal

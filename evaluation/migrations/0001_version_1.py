@@ -12,7 +12,7 @@ import ratings.models.fields
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [("ratings", "0001_record"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [("ratings", "0001_version_1"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
