@@ -148,7 +148,7 @@ ALIKE = [
         reactivate_rater leave_out count_again erase_rater release make_pool want_more want_fewer
         ask_raters_again take_back_asking save_default_options act_on_many withdraw_many
         save_judging retire bring_back choose_decisive want_holes make_judge make_judge_version draw_judge_sample
-        take_judge_sample drop_judge_sample use_judge change_judge_run save_anchor remove_anchor
+        take_judge_sample drop_judge_sample use_judge change_judge_run find_pair save_anchor remove_anchor
         delete_system make_baseline check_import start_import cancel_job undo_job check_log
         decide_sampled draw_more place_engine replace_texts remove_engine stop_fetch make_watch save_watch
         pause_watch ask_aged_again run_watch remove_watch answer_alarm ask_raters_of_night save_reminders
@@ -385,6 +385,7 @@ class World:
             "retire": {"lines": "q1"},
             "bring_back": {"lines": "q1"},
             "want_holes": {"system": self.system.pk, "depth": "2", "wanted": "1"},
+            "find_pair": {"query": "q1", "document": "d"},
             "save_anchor": {"use": "gold", "grade": "3"},
             "check_scale": {"base": "1", "relevant_from": "1"},
             "save_scale": {"base": "1", "relevant_from": "2"},

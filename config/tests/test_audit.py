@@ -168,7 +168,7 @@ NOT_NOTED_ALIKE = [
         start_import cancel_job send_log check_log draw_log draw_more fetch_engine stop_fetch
         """,
     ),
-    (LOOKED, "check_scale api_nothing test_webhook"),
+    (LOOKED, "check_scale find_pair api_nothing test_webhook"),
     ("the person ends mail to themselves", "notices_off no_mail"),
     ("pictures are copies of what documents name", "fetch_pictures send_pictures"),
     ("where there is a provider: see ratings/people/tests/test_provider_sign_out.py", "provider_sign_out"),

@@ -212,3 +212,22 @@ class AnchorForm(WithGrade):
         if cleaned.get("use") == Anchor.Use.WARM_UP and cleaned.get("explanation") == "":
             self.add_error("explanation", "Say why: raters read it after their answer.")
         return cleaned
+
+
+class FindPairForm(OfCollection):
+    """A pair, by the ids of its query and document. It may be outside the pool."""
+
+    query = forms.CharField(label="Id of the query", max_length=500)
+    document = forms.CharField(label="Id of the document", max_length=500)
+
+    def clean_query(self) -> int:
+        return self.id_of(self.collection.queries, self.cleaned_data["query"], "query")
+
+    def clean_document(self) -> int:
+        return self.id_of(self.collection.documents, self.cleaned_data["document"], "document")
+
+    def id_of(self, rows, key: str, what: str) -> int:
+        pk = rows.filter(key=key).values_list("pk", flat=True).first()
+        if pk is None:
+            raise forms.ValidationError(f"There is no {what} “{key[:80]}” in this collection.")
+        return pk

@@ -32,6 +32,7 @@ urlpatterns = [
     path(f"{POOL}holes/", pool.holes, name="holes"),
     path(f"{POOL}holes/want/", pool.want_holes, name="want_holes"),
     path("collections/<slug:slug>/anchors/", anchors.anchors, name="anchors"),
+    path("collections/<slug:slug>/anchors/find/", anchors.find_pair, name="find_pair"),
     path("collections/<slug:slug>/anchors/<uuid:token>/", anchors.anchor, name="anchor"),
     path("collections/<slug:slug>/anchors/<uuid:token>/save/", anchors.save_anchor, name="save_anchor"),
     path("collections/<slug:slug>/anchors/<uuid:token>/remove/", anchors.remove_anchor, name="remove_anchor"),

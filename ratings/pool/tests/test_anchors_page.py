@@ -131,6 +131,17 @@ def test_pairs_on_which_raters_agree_are_suggested(world):
     assert len(suggested(world.get(grade="nonsense"))) == 3
 
 
+def test_any_pair_is_found_by_ids_and_made_where_there_is_none(world):
+    documents = {"query": "", "document": "a"}, {"query": "q\x00", "document": "a"}
+    for wrong in ({"query": "q9", "document": "a"}, {"query": "q1", "document": "z"}, *documents):
+        assert world.post("find_pair", **wrong).status_code == 400 and not Pair.objects.exists()
+    response = world.post("find_pair", query="q2", document="d")
+    pair = Pair.objects.get()
+    assert response.url == reverse("anchor", args=["hills", pair.token])
+    assert (pair.query.key, pair.document.key, pair.wanted) == ("q2", "d", 0)
+    assert world.post("find_pair", query="q2", document="d").url == response.url
+
+
 def test_a_pair_of_another_collection_is_not_found(world):
     foreign = make_pair(make_collection("sea"))
     assert world.get("anchor", foreign.token).status_code == 404

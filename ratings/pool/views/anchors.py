@@ -7,14 +7,15 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from ...desk import queue
 from ...desk.figures import Share
 from ...models import Anchor, Check, Collection, Grade, Pair, Rating
-from ...people.access import admin_page, record_act
+from ...people.access import admin_act, admin_page, record_act
 from ...presentation.html import render_current
 from ...web.pages import frame
 from ..anchors import remove_anchor as remove
 from ..anchors import set_anchor
-from ..forms import AnchorForm
+from ..forms import AnchorForm, FindPairForm
 from ..pairs import pair_of, without_names
 from ..progress.counts import gold_answers, shares
 
@@ -25,33 +26,24 @@ FEWEST_AGREEING_RATERS = 2  # of a suggested pair; all of them gave the same gra
 @admin_page
 def anchors(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The anchors with the shares of raters' hits, and suggestions for more."""
-    scale = list(collection.grades.all())
-    suggested_grade = next((grade for grade in scale if grade.plain == request.GET.get("grade")), None)
-    stored = Anchor.objects.filter(pair__query__collection=collection)
-    stored = stored.select_related("grade", "pair__query", "pair__document")
-    stored = stored.defer("pair__document__body", "pair__document__fields")
-    hits = hit_shares(collection)
-    rows: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
-    for row in stored.order_by("grade__value", "pair__query__key"):
-        rows[row.use].append((row, hits.get(row.pk, Share())))
-    warm_up_grades = {warm_up.grade_id for warm_up, _ in rows[Anchor.Use.WARM_UP]}
-    missing = [grade for grade in scale if grade.pk not in warm_up_grades]
-    context = {
-        **frame(collection, "anchors"),
-        "scale": scale,
-        "warm_up": rows[Anchor.Use.WARM_UP],
-        "gold": rows[Anchor.Use.GOLD],
-        "missing": missing if warm_up_grades else [],
-        "suggested_grade": suggested_grade,
-        "suggested": suggested_pairs(collection, suggested_grade, scale),
-    }
-    return render(request, "ratings/anchors.html", context)
+    return anchors_page(request, collection, FindPairForm(collection=collection))
 
 
 @admin_page
 def anchor(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
     """One pair, to make it an anchor or to change the anchor."""
     return anchor_page(request, collection, pair_of(collection, token))
+
+
+@admin_act
+def find_pair(request: HttpRequest, collection: Collection) -> HttpResponse:
+    """Open the pair of a query and a document, which is made if it is missing."""
+    form = FindPairForm(request.POST, collection=collection)
+    if not form.is_valid():
+        return anchors_page(request, collection, form, status=400)
+    ids = form.cleaned_data["query"], form.cleaned_data["document"]
+    pair = Pair.objects.get(pk=queue.pairs_for([ids])[ids])
+    return redirect("anchor", collection.slug, pair.token)
 
 
 @record_act
@@ -73,6 +65,34 @@ def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> 
     remove(pair)
     messages.success(request, f"“{pair.document}” for “{pair.query.text}” is no longer an anchor.")
     return redirect("anchors", collection.slug)
+
+
+def anchors_page(
+    request: HttpRequest, collection: Collection, form: FindPairForm, *, status: int = 200
+) -> HttpResponse:
+    """The page of all anchors, with the form to find a pair and with suggested pairs."""
+    scale = list(collection.grades.all())
+    suggested_grade = next((grade for grade in scale if grade.plain == request.GET.get("grade")), None)
+    anchors = Anchor.objects.filter(pair__query__collection=collection)
+    anchors = anchors.select_related("grade", "pair__query", "pair__document")
+    anchors = anchors.defer("pair__document__body", "pair__document__fields")
+    hits = hit_shares(collection)
+    rows: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
+    for anchor in anchors.order_by("grade__value", "pair__query__key"):
+        rows[anchor.use].append((anchor, hits.get(anchor.pk, Share())))
+    warm_up_grades = {warm_up.grade_id for warm_up, _ in rows[Anchor.Use.WARM_UP]}
+    missing = [grade for grade in scale if grade.pk not in warm_up_grades]
+    context = {
+        **frame(collection, "anchors"),
+        "scale": scale,
+        "warm_up": rows[Anchor.Use.WARM_UP],
+        "gold": rows[Anchor.Use.GOLD],
+        "missing": missing if warm_up_grades else [],
+        "form": form,
+        "suggested_grade": suggested_grade,
+        "suggested": suggested_pairs(collection, suggested_grade, scale),
+    }
+    return render(request, "ratings/anchors.html", context, status=status)
 
 
 def anchor_page(
