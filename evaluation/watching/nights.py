@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 from django.db import transaction
@@ -23,7 +24,7 @@ from ratings.importing.intake.stage import Progress, batched
 from ratings.importing.pull import brought, turns
 from ratings.importing.pull.engines import connection_to, why_closed
 from ratings.importing.pull.turns import PullReport
-from ratings.models import Job, Query, Ranking, System
+from ratings.models import EngineAnswer, Job, Query, Ranking, System
 
 from ..models import Night, NightRanking, Watch
 from .timetable import following
@@ -64,13 +65,15 @@ def begin_due() -> int:
 
 
 def _begin_if_due(watch: Watch, due_at: datetime) -> bool:
-    """Whether this worker has begun the night. Nights that passed while no worker ran are not made up for.
+    """Begin the night and plan the next one, unless another worker did. Returns whether this worker has begun it.
 
-    One that begins much later than planned has the time when it begins: its scores are of then.
+    Nights that passed while no worker ran are not made up for. A night that begins much later than planned gets
+    the time of its beginning, since its scores are of then.
     """
     now = timezone.now()
     plan(watch, now)
     with transaction.atomic():
+        # The worker that moves `next_at` begins the night: for any other one no row has this `due_at` any more.
         if not Watch.objects.filter(pk=watch.pk, next_at=due_at).update(next_at=watch.next_at):
             return False
         if watch.nights.filter(due_at=due_at).exists():  # it was planned again, by a machine whose clock is behind
@@ -104,9 +107,9 @@ def ask(night: Night) -> None:
 
 
 def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
-    """A new night from the rankings of a system that was imported.
+    """A new night with the rankings of a system that was imported, in place of the answers of an engine.
 
-    ValueError where the system has no ranking for a query of the watch.
+    due_at: the time that the night gets. ValueError where the system has no ranking for a query of the watch.
     """
     imported = System.objects.filter(collection=watch.collection, name=system).first()
     keys = dict(queries_of(watch).values_list("pk", "key"))
@@ -117,9 +120,10 @@ def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
     with transaction.atomic():
         lock_rankings(watch)
         night = Night(watch=watch, due_at=due_at, system=system, state=State.FETCHED)
-        stored = store(watch, lists.items())
-        keep(night, list(keys), stored)
-        missing = [key for pk, key in keys.items() if pk not in stored] if imported.gaps else []
+        ranking_ids = store(watch, lists.items())
+        set_rankings(night, list(keys), ranking_ids)
+        # In a complete system a query without a ranking has an empty list, not a gap.
+        missing = [key for pk, key in keys.items() if pk not in ranking_ids] if imported.gaps else []
         night.failed = dict.fromkeys(missing, f"{system} has no ranking for it.")
         night.save()
     return night
@@ -129,7 +133,11 @@ def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
 
 
 def work(job: Job, progress: Progress) -> PullReport:
-    """The report of a job after its last turn. Raises Unfinished after any other, and ValueError for a gap."""
+    """Ask the engine for a night in one turn of its job, and after the last turn store all answers in the night.
+
+    A job has turns of SECONDS_PER_TURN, so that others get theirs. Returns the report of the job after its last
+    turn, and raises Unfinished after any other. ValueError, with which the night becomes a gap, without an engine.
+    """
     night = Night.objects.select_related("watch__engine").filter(pk=job.options["night"], job=job).first()
     if night is None or night.watch.engine is None:
         raise ValueError("The watch or its engine was removed meanwhile")
@@ -146,31 +154,43 @@ def work(job: Job, progress: Progress) -> PullReport:
 
 
 def _write(night: Night, report: PullReport, progress: Progress, job: Job) -> None:
-    """Write the documents and rankings of all answers, and what became of each query."""
-    watch = night.watch
-    lock_rankings(watch)
-    stored: dict[int, int] = {}
+    """Write the documents and rankings of the job's answers, and set in the night which ranking each query got.
+
+    The first job of a night sets its rankings, its failed queries and its noise: how far the engine's answers
+    differ when it is asked twice at once. The second job, which confirms an alarm, sets only `night.again`.
+    """
+    lock_rankings(night.watch)
+    # A query that the job asked twice has a second answer, with again=True. It only tells the noise.
     answers = job.answers.filter(again=False).order_by("query").select_related("query")
-    answered, answer_count = answers.filter(problem=""), answers.count()
-    texts = brought.BroughtTexts.of(job, answered)
-    for batch in batched(answered.iterator(RANKINGS_AT_ONCE), RANKINGS_AT_ONCE):
-        hits = {answer.query_id: brought.hits_of(answer) for answer in batch}
-        by_document = {hit.document: hit for of_query in hits.values() for hit in of_query}
-        ids = brought.write_documents(job, by_document, report, texts)
-        lists = {query: [ids[hit.document] for hit in of_query] for query, of_query in hits.items()}
-        stored |= store(watch, lists.items())
-        report.counts["new"] += len(batch)
-        progress("writing", report.counts["new"] / answer_count, report.counts["new"])
-    texts.tell(report)
-    if night.state == State.AGAIN:  # these answers are the second ones
-        night.again = np.array([stored.get(pk, 0) for pk in night.queries.tolist()], np.int64)
+    ranking_ids = _write_rankings(night.watch, job, answers, report, progress)
+    if night.state == State.AGAIN:  # this is the second job
+        night.again = _in_order(night.queries.tolist(), ranking_ids)
     else:
         failed = answers.exclude(problem="")
         night.failed = {answer.query.key: answer.problem[:LONGEST_PROBLEM] for answer in failed}
         night.noise = turns.difference(job)
-        keep(night, [answer.query_id for answer in answers], stored)
+        set_rankings(night, [answer.query_id for answer in answers], ranking_ids)
     night.state = State.FETCHED
     night.save()
+
+
+def _write_rankings(
+    watch: Watch, job: Job, answers: QuerySet[EngineAnswer], report: PullReport, progress: Progress
+) -> dict[int, int]:
+    """Write the documents and rankings of the answers without a problem. Returns the ranking's id by query."""
+    ranking_ids: dict[int, int] = {}
+    answered, answer_count = answers.filter(problem=""), answers.count()
+    texts = brought.BroughtTexts.of(job, answered)
+    for batch in batched(answered.iterator(RANKINGS_AT_ONCE), RANKINGS_AT_ONCE):
+        hits = {answer.query_id: brought.hits_of(answer) for answer in batch}
+        hit_by_document = {hit.document: hit for hit in chain.from_iterable(hits.values())}
+        ids = brought.write_documents(job, hit_by_document, report, texts)  # pks by key of the document
+        lists = {query: [ids[hit.document] for hit in hits_of_query] for query, hits_of_query in hits.items()}
+        ranking_ids |= store(watch, lists.items())
+        report.counts["new"] += len(batch)
+        progress("writing", report.counts["new"] / answer_count, report.counts["new"])
+    texts.tell(report)
+    return ranking_ids
 
 
 def _tell(report: PullReport, job: Job) -> None:
@@ -179,7 +199,10 @@ def _tell(report: PullReport, job: Job) -> None:
 
 
 def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int, int]:
-    """Write the rankings that are new. Returns the id of each by query. lists: (query, documents), both pks."""
+    """Store those rankings that the watch does not have yet. Returns the id of each ranking, new or old, by query.
+
+    lists: (query, its documents, best first) for each ranking, all pks.
+    """
     rankings = []
     for query, documents in lists:
         packed = np.asarray(list(documents), np.uint32)
@@ -187,6 +210,7 @@ def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int,
         rankings.append(NightRanking(watch=watch, query_id=query, digest=digest, documents=packed))
     NightRanking.objects.bulk_create(rankings, ignore_conflicts=True, batch_size=RANKINGS_AT_ONCE)
     digests = {ranking.query_id: ranking.digest for ranking in rankings}
+    # `bulk_create` gives no ids of rows that existed, so all are read.
     ids: dict[int, int] = {}
     for queries in batched(iter(digests), RANKINGS_AT_ONCE):
         rows = NightRanking.objects.filter(watch=watch, query__in=list(queries))
@@ -196,19 +220,25 @@ def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int,
     return ids
 
 
-def keep(night: Night, queries: list[int], stored: dict[int, int]) -> None:
-    """Set the queries of the night and the ranking of each; 0 for none. stored: as `store` returns them."""
+def set_rankings(night: Night, queries: list[int], ranking_ids: dict[int, int]) -> None:
+    """Set the queries of the night and the ranking of each; 0 for none. ranking_ids: as `store` returns them."""
     night.queries = np.array(queries, np.int64)
-    night.rankings = np.array([stored.get(pk, 0) for pk in queries], np.int64)
+    night.rankings = _in_order(queries, ranking_ids)
+
+
+def _in_order(queries: list[int], ranking_ids: dict[int, int]) -> np.ndarray:
+    """The id of the ranking of each of the queries, int64[queries]; 0 for a query without one."""
+    return np.array([ranking_ids.get(pk, 0) for pk in queries], np.int64)
 
 
 # Gaps and old nights
 
 
 def mark_gaps() -> int:
-    """Make gaps of the nights whose job ended without an answer. Returns how many nights had such a job.
+    """End the wait of nights whose job ended without an answer. Returns how many there were.
 
-    A night whose engine gave no answer only when it was asked again keeps its first answers, and is no gap.
+    A night without first answers becomes a gap. One whose engine gave no answer only when it was asked again keeps
+    its first answers, and is scored with empty second ones.
     """
     ended = Q(job=None) | Q(job__state__in=STATES_WITHOUT_ANSWER)
     waiting = Night.objects.filter(ended, state__in=[State.ASKING, State.AGAIN])
@@ -218,6 +248,7 @@ def mark_gaps() -> int:
         if night.state == State.ASKING:
             as_gap(night, problem)
         else:
+            # Only while it still waits: another worker may have brought its second answers meanwhile.
             no_rankings = np.zeros(len(night.queries), np.int64)  # no ranking has the id 0
             Night.objects.filter(pk=night.pk, state=State.AGAIN).update(state=State.FETCHED, again=no_rankings)
     return len(nights)
@@ -242,7 +273,9 @@ def forget_old() -> None:
     """
     for watch in Watch.objects.all():
         oldest_kept = timezone.now() - timedelta(days=watch.keep_days)
-        last = watch.nights.filter(state=State.TOLD).order_by("-due_at").values_list("pk", flat=True)[:1]
+        last = (
+            watch.nights.filter(state=State.TOLD).order_by("-due_at").values_list("pk", flat=True)[:1]
+        )  # or none
         with_last_verdict = [verdict.night_id for verdict in watch.last_verdicts().values()]
         old = watch.nights.filter(due_at__lt=oldest_kept).exclude(pk__in=[*last, *with_last_verdict])
         if not old.exists():

@@ -79,8 +79,13 @@ class Compared:
 
     @classmethod
     def of(cls, night: Scored, kind: str) -> "Compared":
-        """The night against the system that is the baseline of this kind."""
-        evaluation, names, sampled = night.evaluation, [TONIGHT, night.baselines[kind]], night.samples[kind]
+        """The night compared with the system that is the baseline of this kind, query by query.
+
+        Documents that nobody judged are read in two ways: `plain`, as the options say; `second`, at their expected
+        gain or, where there are no expected gains, with the judgments that are best for the night.
+        """
+        evaluation, sampled = night.evaluation, night.samples[kind]
+        names = [TONIGHT, night.baselines[kind]]
         tonight, former = (evaluation.table.record.rankings[name] for name in names)
         values = evaluation.counting(names)
         # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
@@ -93,15 +98,15 @@ class Compared:
         if not why_not_expected and not night.expected.keys() >= set(names):
             why_not_expected = "a system came or went while the night was scored"
         if why_not_expected:
-            lists = (tonight, former)
-            second = holes.at_best(evaluation.asked, evaluation.judgments, lists, moved, night.scale)
+            rankings = (tonight, former)
+            second = holes.at_best(evaluation.asked, evaluation.judgments, rankings, moved, night.scale)
         else:
             second = np.column_stack([night.expected[name] for name in names])
-        # Where nothing can be found in the second reading, both lists gain nothing by it: the plain values stay.
-        finds_nothing = np.isnan(second).any(axis=1)[:, np.newaxis]
+        # A query without a second value has nothing that can be found in either list: its plain values stay.
+        has_no_second = np.isnan(second).any(axis=1)[:, np.newaxis]  # both arrays of values: [queries, names]
         return cls(
             plain=paired.difference_on(counted, values),
-            second=paired.difference_on(counted, np.where(finds_nothing, values, second)),
+            second=paired.difference_on(counted, np.where(has_no_second, values, second)),
             why_not_expected=why_not_expected,
             counted=counted,
             unjudged=len(holes.deciding(moved)),
@@ -147,7 +152,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
         # Nothing is tested. A verdict that judgments decide the night stays as it was.
         test = Test(is_plain_alarm=before is not None and before.kind == Kind.JUDGMENTS)
     else:
-        test = tested(night, path, compared, Compared.of(again, kind) if again else None)
+        test = run_test(night, path, compared, Compared.of(again, kind) if again else None)
     verdict_kind = told_by(path, test, [reading.verdict for reading in one_night])
     numbers = numbers_of(compared, test, one_night)
     crossed = test.look.crossed if test.look else path.crossed
@@ -188,27 +193,33 @@ class Test:
     why: str = ""  # why there is no verdict
 
 
-def tested(night: Night, path: "Path", compared: Compared, again: Compared | None) -> Test:
-    """The test of this night on its path. again: by the second answers, in which an alarm has to hold, too."""
+def run_test(night: Night, path: "Path", compared: Compared, again: Compared | None) -> Test:
+    """The test of the nights of the path down to this one, or why the queries of the night cannot be tested.
+
+    A path is a run of nights against the same baseline. Each night has a look at it, a test that may use up a part
+    of the budget of false alarms. again: the comparison by the engine's second answers, None where it was asked
+    once; an alarm that they do not confirm is taken back.
+    """
     if why := _why_not(compared):
         return Test(why=why)
     watch = night.watch
-    readings, keys = compared.tested
-    readings = [differences + watch.margin for differences in readings]  # only a loss above the margin counts
+    differences, keys = compared.tested
+    readings = [reading + watch.margin for reading in differences]  # only a loss above the margin counts
     days = max((night.due_at - watch.created_at) / timedelta(days=1), 0.0) + 1  # with the first night
-    accrued = nightly.budget(watch.budget / len(KINDS), days)
+    accrued = nightly.budget(watch.budget / len(KINDS), days)  # the share of the budget that is due by this night
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued - path.spent_earlier
     look = nightly.look(readings, signs, path.crossed, may_spend)
+    # Readings are ways to read unjudged documents. The first one alone, as the options say, may give an alarm.
     is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
         return Test(look, is_plain_alarm, accrued)
-    mean_again = again.limits(0.0)[0].difference
+    plain_limits, _ = again.limits(margin=0.0)  # the margin does not matter for the difference
     if look.is_alarm and not _holds(again, look, watch.margin):
         second_answer = "other results" if again.counted.any() else "no answer"
         why = f"the engine gave {second_answer} when it was asked again"
-        return Test(look.without_alarm(), allowed=accrued, again=mean_again, why=why)
-    return Test(look, is_plain_alarm, accrued, mean_again)
+        return Test(look.without_alarm(), allowed=accrued, again=plain_limits.difference, why=why)
+    return Test(look, is_plain_alarm, accrued, again=plain_limits.difference)
 
 
 def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
@@ -221,27 +232,33 @@ def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
 
 
 def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[str, Any]:
-    """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name."""
+    """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name.
+
+    one_night: the limits of the night alone with unjudged documents as the options say, then in the second
+    reading: at their expected gain or with the best judgments for the night, as `compared` has it.
+    """
     plain, second = one_night
-    reading = "at_best" if compared.why_not_expected else "expected"
-    is_loss = test.look is not None and agreed([each.verdict for each in one_night]) == WORSE
-    plain_differences = compared.tested[0][0] if compared.counted.any() else np.empty(0)
-    look = test.look
+    second_name = "at_best" if compared.why_not_expected else "expected"
+    look = test.look  # None where nothing was tested
+    shows_loss = agreed([reading.verdict for reading in one_night]) == WORSE
+    plain_differences = np.empty(0)
+    if compared.counted.any():
+        (plain_differences, _), _ = compared.tested  # the first reading; the second one; keys of the queries
     return {
         "difference": plain.difference,
         "low": plain.low,
         "high": plain.high,
         "queries": plain.queries,
-        reading: second.difference,
-        f"{reading}_low": second.low,
-        f"{reading}_high": second.high,
+        second_name: second.difference,
+        f"{second_name}_low": second.low,
+        f"{second_name}_high": second.high,
         "p": look.p if look else None,
         "allowed": test.allowed,
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
         "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
-        "skewed": bool(len(plain_differences)) and nightly.is_skewed(plain_differences),
+        "skewed": nightly.is_skewed(plain_differences),  # False for no difference
         "again": test.again,
-        "is_loss": is_loss,
+        "is_loss": look is not None and shows_loss,
         "why": test.why,
     }
 
@@ -260,10 +277,11 @@ class Path:
     def after(cls, before: Verdict | None, watch: Watch, kind: str, name: str, label: str) -> "Path":
         """The path of the verdict that follows `before`: the path of `before`, or a new one with other flips.
 
-        name, label: of the baseline's system, and of the measure with its options. The budget is that of the
-        watch: what earlier paths spent cannot be spent again.
+        A path is a run of nights that are tested together, and a flip is one set of random signs for the
+        differences of queries. kind, name: of the baseline and of its system; label: of the measure with its
+        options. The budget is that of the watch: what earlier paths spent cannot be spent again.
         """
-        seed = (watch.seed, KINDS.index(kind))
+        seed = (watch.seed, KINDS.index(kind))  # with the number of the path: each path has its own flips
         if before is not None:
             same_question = (before.numbers["margin"], before.numbers["label"]) == (watch.margin, label)
             # A system that was deleted has no id any more. Another one may have its name since.
@@ -296,22 +314,25 @@ def _why_not(compared: Compared) -> str:
 
 
 def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_night: list[Limits]) -> bool:
-    """Whether the test of all nights would read the same numbers as in the night before.
+    """Whether a test of this night would read the same numbers as in the night before, so that none is needed.
 
-    An alarm that the second answers did not confirm is tested again in any case: if the same loss is there the
-    next night, it has to be told.
+    before: the verdict of the night before; differences: of this night, by query; one_night: the limits of this
+    night alone, in the first and in the second reading. False in any case after an alarm that the second answers
+    did not confirm: if the same loss is there the next night, it has to be told.
     """
     numbers = before.numbers
+    # It was tested, p, and has a reason why there is no verdict.
     was_unconfirmed = before.kind != Kind.WORSE and numbers["p"] is not None and bool(numbers["why"])
-    # Judgments without gain leave the plain differences as they are. But in the second reading they may decide the
-    # night that judgments were to decide.
-    second = numbers["at_best"] if numbers["without"] else numbers["expected"]
-    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(second, one_night[1].difference)
+    plain, second = one_night
+    # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
+    # a night of which the last verdict was that judgments decide it.
+    second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
+    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference)
     if was_unconfirmed or may_be_decided:
         return False
     return (
         # The means are compared, too: they also change with the weights of queries.
-        _near(numbers["difference"], one_night[0].difference)
+        _near(numbers["difference"], plain.difference)
         and np.array_equal(before.night.queries, night.queries)
         and np.array_equal(before.differences, differences, equal_nan=True)
     )
