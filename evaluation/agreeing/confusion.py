@@ -17,13 +17,15 @@ def labels_of(collection: Collection) -> dict[float, str]:
 
 
 def confusion(matrix: Mapping, grades: Mapping[float, str]) -> list[dict]:
-    """A cell for each two grades: of the grades that were paired with `one`, the share that is `other`.
+    """The cells of the confusion matrix, a dict for each two grades, with the labels `one` and `other`.
 
-    matrix: {"grades", "pairs"}, the grades and how many pairs of grades each two of them have, symmetric; grades:
-    labels by value. `couples` is that number.
+    `share`: of the grades that other raters gave to pairs with the grade `one`, the share that is `other`, None
+    without any; `couples`: how many such pairs of grades there are. matrix: {"grades": their values, "pairs": the
+    symmetric matrix of the numbers of pairs of grades}; grades: labels by value.
     """
     counts = np.array(matrix["pairs"], np.float64).reshape(len(matrix["grades"]), -1)
-    # A pair of grades counts once for each of them, so a pair of equal grades counts twice in its cell.
+    # A pair of different grades has two cells, one in the row of each. So in its only cell a pair of equal grades
+    # counts twice.
     ordered = counts + np.diag(np.diag(counts))
     row_sums = ordered.sum(axis=1)
     labels = [grades.get(grade, number(grade)) for grade in matrix["grades"]]

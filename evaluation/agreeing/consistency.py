@@ -104,24 +104,26 @@ def agreement_in(collection: Collection, names: Mapping[int, str]) -> Agreement:
 
 
 def order_of(collection: Collection, asked: scores.Asked, draws: int = RATER_DRAWS, seed: int = SEED) -> Order:
-    """The order of the systems by the measure, scored again for each draw and without each rater.
+    """The order of the systems by the measure, and how it changes with other ratings.
 
-    ValueError as from `scores.evaluate`.
+    The systems are scored in many worlds, sets of ratings: with all ratings, with each of `draws` resamples of
+    them, and without each rater. ValueError as from `scores.evaluate`.
     """
     data = record.load(collection, asked.systems, asked.options.ties)
     worlds = Worlds.of(asked, data.ratings, draws, seed)
-    means, queries = [], []
+    means, query_counts = [], []  # for each world an element for each system
     for values, counted in worlds.scored(data):
         means.append(_means(values, counted))
-        queries.append(counted.sum(axis=0))
-    with_all_ratings = queries[0]  # the first world has all ratings
+        query_counts.append(counted.sum(axis=0))
+    with_all_ratings = query_counts[0]  # the first world has all ratings
     return _order(collection, worlds, data, np.array(means), with_all_ratings)
 
 
 def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER_DRAWS) -> Order:
     """The result of `order_of`, from the cache: only queries whose ratings changed are scored again.
 
-    The cache holds a number for each draw, query and system.
+    The cache holds a value for each query, world and system. A world is a set of ratings: all, a resample of them,
+    or those without one rater.
     """
     source = asked.source
     version = record.version(collection)
@@ -129,7 +131,10 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
     worlds = Worlds.of(asked, data.ratings, draws, SEED)
 
     def compute(part: Record, _: Judgments) -> dict[str, np.ndarray]:
-        """The numbers of some queries, [queries, worlds, systems]: the cache keeps those of the others."""
+        """The values of those queries that the cache does not have, and whether they count in a mean.
+
+        Each array has the shape [queries, worlds, systems].
+        """
         values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
@@ -170,8 +175,11 @@ class Worlds:
         return rankings if cutoff is None or lower_ranks_count else rankings.top(cutoff)
 
     def _scored(self, chunk: list[Ratings], rankings: list[Rankings]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """As `scored`, for a chunk of worlds at once: each query of each world is scored as a query of its own."""
-        shape = (len(chunk), chunk[0].queries, len(rankings))
+        """As `scored`, for a chunk of worlds at once: each query of each world is scored as a query of its own.
+
+        chunk: the ratings of each world, all of the same queries; rankings: one for each system.
+        """
+        shape = (len(chunk), chunk[0].queries, len(rankings))  # worlds, queries, systems
         judgments = combine(stacked(chunk), self.asked.rule, adjudications=self.asked.adjudications)
         measure, options = self.asked.measure, self.asked.options
         queries_of_worlds = np.tile(np.arange(chunk[0].queries), len(chunk))
@@ -190,7 +198,10 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 
 
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
-    """The order and its stability. queries: how many count for each system with all ratings, int64[systems]."""
+    """The order and its stability.
+
+    means: float64[worlds, systems]; queries: how many count for each system with all ratings, int64[systems].
+    """
     stability = None
     if data.systems:
         stability = agreement.stability(data.ratings, means, worlds.raters, worlds.draws, worlds.seed)
@@ -255,7 +266,10 @@ def pairs_of_raters(agreed: Agreement) -> list[dict]:
 
 
 def raters(agreed: Agreement) -> list[dict]:
-    """A row for each rater with a rating, in the order of names."""
+    """A row for each rater who gave a grade or could not judge a pair, in the order of names.
+
+    `why`: for each number that is None, the reason. It is the same for all numbers of a rater.
+    """
     rows = []
     for row in map(documents.numbers, agreement.each_rater(agreed.table)):
         if not row["ratings"] and not row["cannot"]:
@@ -265,7 +279,7 @@ def raters(agreed: Agreement) -> list[dict]:
         else:
             reason = SHARES_NONE if row["ratings"] else GAVE_NONE
         without_number = [name for name, value in row.items() if value is None]
-        row["rater"] = agreed.raters[row["rater"]]
+        row["rater"] = agreed.raters[row["rater"]]  # the name in place of the number
         row["few"] = row["shared"] < FEWEST_PAIRS
         row["why"] = dict.fromkeys(without_number, reason)
         rows.append(row)
@@ -273,9 +287,10 @@ def raters(agreed: Agreement) -> list[dict]:
 
 
 def disputed(agreed: Agreement, disputes: np.ndarray) -> list[dict]:
-    """A row for each of these disputed pairs. One database query for each 20,000 documents.
+    """A row for each of these disputed pairs: the keys of its query and document, and its numbers.
 
     disputes: a part of `Agreement.disputed`, a structured array; all of its fields but `pair` are in the row.
+    One database query for each 20,000 documents.
     """
     pairs = agreed.pairs[disputes["pair"]].tolist()
     document_keys = record.document_keys({document for _, document in pairs})
@@ -342,7 +357,11 @@ def standing(order: Order) -> dict:
 
 
 def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
-    """The CSV table: a row for each number of the document, named by part, subjects and name."""
+    """The CSV table: a row for each number of the JSON document, found by `part`, `first`, `second` and `name`.
+
+    `first` and `second` are the grades, raters or systems that the number is about; `n`: the pairs or ratings that
+    it rests on; `why`: why it is empty. Without `order` the rows about the order of systems are left out.
+    """
     whole = document(agreed, order)
     rows = [["counts", None, None, name, n, None, None, None, ""] for name, n in whole["counts"].items()]
 
@@ -377,7 +396,7 @@ def table(agreed: Agreement, order: Order | None = None) -> documents.Table:
                 add("without", row["rater"], system, {"mean": mean}, row["ratings"], ["mean"])
     made_by = [order.asked.profile, order.asked.fingerprint] if order else [None, None]
     header = ["part", "first", "second", "name", "value", "low", "high", "n", "why", "profile", "options"]
-    of_order = {"order", "without"}
+    of_order = {"order", "without"}  # only these parts depend on a measure, with its profile and options
     return header, [row + (made_by if row[0] in of_order else [None, None]) for row in rows]
 
 

@@ -36,7 +36,11 @@ class Checked:
 
 
 def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
-    """Gold and repeat hits and rating times of these raters. Five database queries."""
+    """The gold hits, repeat hits and rating times of these raters. Five database queries.
+
+    A hit is the expected grade for a pair of known grade (gold), or the same grade for a pair that was asked
+    again.
+    """
     rows = collection.raters.filter(pk__in=raters)
     latest = latest_grades(rows, GRADES_FOR_DRIFT)
     too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)
@@ -46,7 +50,7 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     seconds = {}
     for grade, timed in by_grade.items():
         raters_of_grade, seconds_of_grade = zip(*timed, strict=True)
-        seconds[grade] = np.array(raters_of_grade), np.array(seconds_of_grade)
+        seconds[grade] = np.array(raters_of_grade), np.array(seconds_of_grade)  # parallel: an element each rating
     return Checked(**hits(raters), seconds=seconds, too_fast=too_fast)
 
 
@@ -64,7 +68,11 @@ def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, lab
 
 
 def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -> dict:
-    """The row of a rater in the document, without name and hints."""
+    """The row of a rater in the JSON document, without name and hints.
+
+    course: the rater's grades over time beside those of others; grades: of the scale, each with its times in
+    `seconds`. `told`: whether the move from the earlier half to the later one is significant.
+    """
     names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     return {name: documents.known(getattr(course, name)) for name in names} | {
         "told": course.significant,
@@ -121,9 +129,9 @@ def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
 
 
 def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> list[str]:
-    """Hints at what is unusual in a rater's grades. Each says on how many answers it rests, which are at least 20.
+    """Hints at what is unusual in a rater's grades, as sentences without subject; [] for nothing.
 
-    row: as from `row_of`; labels: of the grades.
+    Each says on how many answers it rests, which are at least 20. row: as from `row_of`; labels: of the grades.
     """
     sentences = []
     if row["told"]:  # the move from the earlier half to the later one is significant
@@ -144,13 +152,14 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
 
 
 def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> str:
-    """What is unusual in the times of a rater's grades; "" for nothing."""
+    """What is unusual in the times of a rater's grades; "" for nothing. Only the most serious of the hints."""
     if not checked.seconds:
         return ""
     own = np.concatenate([seconds[rater == pk] for rater, seconds in checked.seconds.values()])
     others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
     pace = Pace.of(own.tolist())
     rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
+    # The most serious one first.
     if pace and pace.unread(checked.too_fast.get(pk, 0)):
         return f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)"
     if rushed:
@@ -186,7 +195,10 @@ def table(whole: Mapping) -> documents.Table:
 
 
 def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
-    """The lines of the CSV table for one rater's row, as cells by column. Names that are no column are dropped."""
+    """The lines of the CSV table for one rater's row of the JSON document, as dicts by column.
+
+    A dict may have more members than there are columns, which the table leaves out. grades: lowest first.
+    """
     why = row["why"]
 
     def line(part: str, **cells) -> dict:

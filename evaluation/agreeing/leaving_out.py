@@ -13,20 +13,24 @@ from ..scores import Asked
 
 
 def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, Any]:
-    """What leaving out the rater does, in the asked measure. Rankings come from the cache, ratings are read.
+    """What leaving out the rater changes, in the asked measure, as the context of a page.
 
-    before and after, with the rater and without: `judged`, the pairs with a judgment, and `alpha`, the ordinal
-    one, None where no pair has two grades. rows: the standing and the place of each system in both states, the
-    best with the rater first. unjudged: pairs with a judgment only with the rater; grades: that the rater gave;
-    wanted: ratings that would be open again. ValueError for options that do not fit the collection.
+    `before`, `after`: with and without the rater, {"judged": the number of pairs with a judgment, "alpha": the
+    ordinal alpha, None where no pair has two grades}.
+    `rows`: for each system its standing and its place before and after, the best one before first.
+    `reorders`: whether a place changes; `unjudged`: the number of pairs that have a judgment only with the rater;
+    `grades`: how many the rater gave; `wanted`: how many ratings would be open again.
+
+    Rankings come from the cache, ratings are read. ValueError for options that do not fit the collection.
     """
     data, _ = scores.read(collection, asked)
     scale = record.scale(collection)
+    # Those of the rater count before, even if the rater is left out already.
     counted = Rating.objects.filter(Q(rater__left_out_at=None) | Q(rater=rater), set_aside_at=None)
     ratings = record.ratings_in(collection, data, counted)
     is_by_rater = ratings.rater == rater.pk
     states, standings = [], []
-    for some_ratings in (ratings, ratings.subset(np.flatnonzero(~is_by_rater))):
+    for some_ratings in (ratings, ratings.subset(np.flatnonzero(~is_by_rater))):  # before, after
         evaluation = scores.of_ratings(data, some_ratings, asked)
         judged = int(evaluation.judgments.count.sum())
         states.append({"judged": judged, "alpha": ordinal_alpha(some_ratings, scale)["value"]})

@@ -107,11 +107,15 @@ def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
-    """The fields `again` and `unsure` of `Against`. One database query. place: the row of each query, by pk."""
+    """The fields `again` and `unsure` of `Against`: the first grade beside each later one of pairs asked again.
+
+    scale: the grades, lowest first; place: the row of each query, by pk. One database query.
+    """
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
+    answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")  # repeat: from 1
     rows = _placed(answers.values_list(*PAIR, "repeat", "value"), place, "repeat", "grade")
+    # nan for an answer without a grade of the scale
     rows["grade"] = rows["grade"].where(rows["grade"].isin(scale))
     first, later = rows[rows["repeat"] == 1], rows[rows["repeat"] > 1]
     answered_twice = first.merge(later, on=PAIR, suffixes=("_first", "_later"))  # a row for each later answer
@@ -120,7 +124,7 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
     again = Paired(
         grades=scale,
         query=graded_twice["query"].to_numpy(),
-        person=np.searchsorted(scale, graded_twice["grade_first"]),
+        person=np.searchsorted(scale, graded_twice["grade_first"]),  # of the machine, too: see `Against.again`
         machine=np.searchsorted(scale, graded_twice["grade_later"]),
         weight=np.ones(len(graded_twice)),
     )
@@ -187,10 +191,11 @@ def _repeats(against: Against) -> dict:
 
 
 def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, Figure], dict]]:
-    """The name of each group, its figures, and the JSON of its bias.
+    """The name of each group of pairs, its figures, and the JSON of its bias.
 
-    groups: rows of `against.paired` by name, bool[n]. The JSON has the bias on the group, `apart`, which is that
-    minus the bias on all pairs, and `differs`, whether the interval of `apart` excludes 0.
+    groups: bool[n] by name, which rows of `against.paired` are in the group. The JSON has `value`, `low` and
+    `high` of the bias on the group; `apart`, the same of this bias minus that on all pairs; and `differs`, whether
+    enough pairs were compared and the interval of `apart` excludes 0.
     """
     differences = bias_differences(against.paired, list(groups.values()))
     for (name, rows), difference in zip(groups.items(), differences, strict=True):

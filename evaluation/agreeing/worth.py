@@ -24,23 +24,30 @@ def circular(systems: Iterable, model: str) -> list[str]:
 
 
 def use_of(whole: dict) -> dict:
-    """What a judge can be used for: {"verdict", "reasons"}, from the figures of `machine.document`.
+    """What a judge, a language model that grades pairs, can be used for: a verdict with reasons.
 
-    The verdicts, from worst to best: unknown, as too little was compared; nothing, as its agreement with people
-    may be due to chance; help, only where people's judgments correct it; look, also scores of systems by its
-    grades alone, as a first look. The reasons, {"reason": name} with details, say why the verdict is not the next
-    better one; that the judge favours a system is always among them. The two better verdicts also have "apart".
+    whole: the JSON document of `machine.document`. Returns {"verdict", "reasons"}; the verdicts, worst first:
+
+    UNKNOWN: too little was compared.
+    NOTHING: the agreement may be due to chance.
+    HELP: its grades help only where people's judgments correct them.
+    LOOK: systems may also be scored by its grades alone, as a first look.
+
+    A reason is {"reason": its name} with details. The reasons say why the verdict is not the next better one; that
+    the model favours a system is always among them. HELP and LOOK also have "apart", the largest distance between
+    the bias on one system and that on all.
     """
     favours = list(_favours(whole))
-    low = whole["figures"]["quadratic"]["low"]
-    if reasons := list(_too_little(whole)):
-        return {"verdict": UNKNOWN, "reasons": reasons + favours}
-    if low is None or low <= 0:
-        return {"verdict": NOTHING, "reasons": [{"reason": "chance", "low": low}, *favours]}
+    if too_little := list(_too_little(whole)):
+        return {"verdict": UNKNOWN, "reasons": too_little + favours}
+    # The low end of the interval of the weighted kappa, which is 0 for agreement by chance.
+    kappa_low = whole["figures"]["quadratic"]["low"]
+    if kappa_low is None or kappa_low <= 0:
+        return {"verdict": NOTHING, "reasons": [{"reason": "chance", "low": kappa_low}, *favours]}
     reasons = [*favours, *_of_systems(whole), *_answers(whole)]
-    alpha = whole["figures"]["alpha"]["low"]
-    if alpha is None or alpha < LEAST_ALPHA:
-        reasons = [{"reason": "alpha", "low": alpha}, *reasons]
+    alpha_low = whole["figures"]["alpha"]["low"]
+    if alpha_low is None or alpha_low < LEAST_ALPHA:
+        reasons = [{"reason": "alpha", "low": alpha_low}, *reasons]
     return {"verdict": HELP if reasons else LOOK, "reasons": reasons, "apart": _furthest(whole)}
 
 

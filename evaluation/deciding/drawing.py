@@ -52,12 +52,15 @@ def draw_due() -> int:
 
 
 def _draw_if_due(collection: Collection) -> Round | None:
-    """The round that was drawn; None where raters have pairs enough, and where none can be drawn."""
+    """Draw a round if raters are short of pairs. Returns it; None where they have enough, or none can be drawn.
+
+    A version of the record for which nothing could be drawn is not tried again.
+    """
     version = record.version(collection)
     if _nothing_to_draw.get(collection.pk) == version:
         return None
-    at_work = queue.raters_at_work(collection)
-    reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)
+    at_work = queue.raters_at_work(collection)  # how many
+    reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)  # waiting pairs below which a round is due
     if queue.waiting_in_rounds(collection, reserve) >= reserve:
         return None
     try:
@@ -121,9 +124,10 @@ def draw_next(
 
 
 def standings(state: State, aim: Asked) -> dict[str, Any]:
-    """The expected values before the round, as JSON: a point of the chart over rounds.
+    """The expected values before a round is drawn, as JSON that is stored with it for the chart over rounds.
 
-    Of mean, low, high and best it has lists, in the order of the systems.
+    `wrong`: the chance of a wrong order; `mean`, `low`, `high` and `best`, the chance to be the best: lists, an
+    element for each system of `state`; `machines`: the names of those whose grades helped, if any.
     """
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]
@@ -156,29 +160,32 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
 def draw_from(
     state: State, size: int, seed: int, method: str = BY_INFORMATION, factors: np.ndarray | None = None
 ) -> tuple[DrawnRound, np.ndarray]:
-    """A round of about `size` pairs, and the predicted chances of all pairs, float64[pairs, steps].
+    """Draw about `size` pairs for a round. Returns it and the predicted chances, float64[pairs, steps].
 
-    The chances are those that a pair takes each step from one level of gain to the next. method: BY_INFORMATION,
-    FROM_THE_TOP or EQUAL; factors: float64[pairs], of the sampling rates, None: 1.
+    The chances are those that each pair of the pool takes each step from one level of gain to the next. method:
+    BY_INFORMATION, where a pair that tells more about the order of systems is drawn more often, FROM_THE_TOP of
+    the lists, or EQUAL chances. factors: float64[pairs], by which BY_INFORMATION multiplies the sampling rates;
+    None: 1 for each.
     """
     pool, level = state.pool, state.level
     model = fit(pool, level)
     chances = model.chances()
     generator = np.random.default_rng(seed)
-    rows = np.flatnonzero(state.eligible)
+    rows = np.flatnonzero(state.eligible)  # those rows of the pool that can be drawn
     if method == FROM_THE_TOP:
         return by_depth(rows, pool.rank[rows], size, generator), chances
     if method == EQUAL:
         return at_random(rows, size, mean_score(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
     expectation = expect(pool, level, chances, model.effect_variance)
+    # All unjudged pairs have a score, but only eligible ones are drawn: parallel to `rows`.
     score = scores(expectation, chances, unjudged)[state.eligible[unjudged]]
     rate = rates(score, pool.top[rows])
     if factors is not None:
         rate = rate * factors[rows]
     query = pool.query[rows]
-    batches, batch = batches_of(size, len(np.unique(query)))
-    return draw_batches(query, rows, score, rate, batches, batch, generator), chances
+    batches, pairs_of_batch = batches_of(size, len(np.unique(query)))  # a batch: pairs of one query
+    return draw_batches(query, rows, score, rate, batches, pairs_of_batch, generator), chances
 
 
 def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
@@ -203,7 +210,11 @@ def batches_of(size: int, queries: int) -> tuple[int, int]:
 
 
 def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[Drawn]:
-    """The pairs of the round as they are stored: greedy ones, then random ones by the keys of their units."""
+    """The pairs of the round as they are stored: those taken for sure ("greedy"), then those drawn at random.
+
+    A unit is a group of pairs that are drawn together, by its random key. chances: float64[pairs, steps], as
+    predicted before the round.
+    """
     greedy = [
         Drawn(pair_id=int(state.pair[row]), kind=Drawn.Kind.GREEDY, chances=chances[row].tolist())
         for row in drawn.greedy
@@ -215,7 +226,7 @@ def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[Drawn
             unit=int(unit) + 1,  # stored from 1
             key=float(drawn.keys[unit]),
             rate=float(drawn.rate[unit]),
-            within=float(within),
+            within=float(within),  # the chance of the pair within its unit
             chances=chances[row].tolist(),
         )
         for row, unit, within in zip(drawn.drawn, drawn.unit, drawn.within, strict=True)

@@ -38,8 +38,9 @@ from .state import State
 def files(
     collection: Collection, settings: Settings, used: Sequence[InUse]
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """The name and the lines of each file with inputs of expected values, in the order of the module docstring."""
+    """(name, lines) of each file with inputs of expected values: pool, rounds, and machines if any are `used`."""
     systems = tuple(settings.expected["systems"])
+    # The files are the same for each of the measures, so the state for any one of them will do.
     aim = replace(settings.asked, measure=parse_measure(settings.expected["measures"][0]), systems=systems)
     state = State.of(collection, aim, used)
     keys = Keys([state.pool.document])
@@ -59,16 +60,19 @@ def pool_lines(state: State, keys: Keys) -> Iterator[str]:
 
 
 def round_lines(state: State, keys: Keys) -> Iterator[str]:
-    """The lines of rounds.jsonl."""
-    pairs = _pairs(state, keys)
+    """The lines of rounds.jsonl, one for each round: see the module docstring.
+
+    A unit is a group of pairs that were drawn together by one random key, with the sampling rate `rate`.
+    """
+    pairs = _pairs(state, keys)  # (key of query, key of document) by row of the pool
     for number, round_, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
+        *keys_of_units, threshold = round_.keys.tolist()  # threshold: inf where all units were drawn
         units: list[dict[str, Any]] = [
-            {"key": float(key), "rate": float(rate), "pairs": []}
-            for key, rate in zip(round_.keys, round_.rate, strict=False)  # behind the keys is the threshold
+            {"key": key, "rate": float(rate), "pairs": []}
+            for key, rate in zip(keys_of_units, round_.rate, strict=True)
         ]
         for unit, row, within in zip(round_.unit.tolist(), round_.drawn.tolist(), round_.within, strict=True):
             units[unit]["pairs"].append([*pairs[row], float(within)])
-        threshold = float(round_.keys[-1])  # behind the keys of all units; inf where all were drawn
         line: dict[str, Any] = {
             "round": number,
             "precision": float(round_.precision),
@@ -107,16 +111,21 @@ def _in_order(state: State, pairs: Sequence[tuple[str, str]]) -> list[int]:
 
 
 def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
-    """The expected means computed from these files, by measure."""
+    """The expected means computed from the files of a frozen evaluation alone, by measure.
+
+    lines: the lines of a file by its name.
+    """
     judged = Judged.read(settings, lines)
     pairs = list(map(json.loads, lines(content.POOL)))
-    _number_pool(judged, pairs)  # before the rankings, whose other documents have the numbers after these
+    # Before the rankings: reading these numbers all other documents, after those of the pool.
+    _number_pool(judged, pairs)
     rankings = {
         system.system: judged.rankings(system, lines(system.run))
         for system in settings.systems
         if system.system in settings.expected["systems"]
     }
     left_out = settings.left_out_queries
+    # The files have no ratings: judgments are passed beside the record.
     record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
     pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     pool_rows = _pool_rows(pairs)
@@ -139,7 +148,10 @@ def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
 
 
 def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
-    """The pairs as rows of a record, numbered from 1 in place of pks. Nothing of them can be drawn any more."""
+    """The pairs of pool.jsonl as rows of a record, in its order, with numbers from 1 in place of pks.
+
+    A skipped pair is one that does not wait. What matters only for drawing is zeros.
+    """
     columns = {name: np.array([pair[name] for pair in pairs], np.int64) for name in ("born", "known", "skipped")}
     zeros = np.zeros(len(pairs), np.int64)
     return PoolRows(
@@ -156,7 +168,11 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
 
 
 def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> Iterator[RoundRows]:
-    """The rounds as rows of a record. key: int64[rows], the pair_key of each row."""
+    """The rounds of rounds.jsonl as rows of a record.
+
+    rows: the pairs of the pool; key: int64[rows], the pair_key of each. A greedy pair, which was taken for sure,
+    has the unit 0 and no key or rate; the others have units from 1.
+    """
     pair_by_key = dict(zip(key.tolist(), rows.pair.tolist(), strict=True))
     for line in map(json.loads, lines(content.ROUNDS)):
         pairs = list(line["greedy"])
@@ -168,12 +184,13 @@ def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> It
         keys = _keys(judged, pairs)
         pair = np.array([pair_by_key[key] for key in keys.tolist()], np.int64)
         unit_number, unit_key, rate, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
+        born = rows.born[pair - 1]  # pairs are numbered from 1
         yield RoundRows(
             number=line["round"],
             threshold=line["threshold"],
             precision=line["precision"],
-            judged=0,
-            rows=DrawnRows(pair, unit_number.astype(np.int64), unit_key, rate, within_unit, rows.born[pair - 1]),
+            judged=0,  # not in the file, and not read here
+            rows=DrawnRows(pair, unit_number.astype(np.int64), unit_key, rate, within_unit, born),
             triage=tuple(line.get("triage", ())),
         )
 

@@ -30,12 +30,13 @@ TRIAGE = "+triage"  # appended where grades of machines changed sampling rates
 def expected_of(
     collection: Collection, aim: Asked, most: int | None = None, used: tuple[InUse, ...] | None = None
 ) -> Expected:
-    """The expected means as `scores.expected.Estimator` has them, from the cache where nothing changed.
+    """The expected means of the collection, from the cache where nothing changed.
 
-    Raises ValueError where they cannot be computed, and TooLarge for more than `most` pairs.
+    aim: measure, options and systems; used: the machines whose grades help, None: those in use. Raises ValueError
+    where they cannot be computed, and TooLarge for more than `most` pairs.
     """
     used = machines(collection) if used is None else used
-    # Two profiles with the same options have the same values.
+    # A profile is a name for options. Two profiles with the same options share the cached values.
     without_profile = replace(aim, profile=PROFILE, changes=())
     cache_key = ("expected", without_profile, most, rounds_so_far(collection), used)
 
@@ -104,10 +105,11 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
 
 
 def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Options) -> Estimate:
-    """The estimate, corrected for the rounding of judgments to the levels of the model.
+    """The estimate of the means once all pairs are judged, corrected for the levels of the model.
 
-    plain: float64[systems], the plain means, which are the estimate where all of the pool is judged. They have no
-    interval then if documents above the cutoff are not in the pool: nobody knows what these would gain.
+    The model rounds judgments to few levels of gain. The correction adds what the means of the judgments lose by
+    it. plain: float64[systems], the plain means, which are the estimate where all of the pool is judged. They have
+    no interval then if documents above the cutoff are not in the pool: nobody knows what these would gain.
     """
     result = estimate(state.pool, state.level, state.design() if state.rounds else None)
     if state.judged.all():
@@ -115,11 +117,11 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
         if any(state.outside.values()):
             result = replace(result, covariance=None, without=NOT_IN_POOL)
         return result
-    if result.covariance is None:
-        without = UNFINISHED if state.at_random else NO_DRAW if state.rounds else NO_ROUNDS
-        result = replace(result, without=without)
+    if result.covariance is None:  # there is no interval
+        without_draw = NO_DRAW if state.rounds else NO_ROUNDS
+        result = replace(result, without=UNFINISHED if state.at_random else without_draw)
     rounded = _rounded(state, options)
-    if rounded is None:
+    if rounded is None:  # the levels are the judgments themselves
         return result
     plain_of_rounded, _ = plain_means(state.record, rounded, measure, options)
     return replace(result, mean=result.mean + plain - plain_of_rounded)
@@ -143,7 +145,7 @@ def plain_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each system with unjudged documents as gain 0, float64[systems], and how many queries count.
 
-    Where queries were drawn from a log, it is the mean over all its searches. nan where no query counts.
+    Where queries were drawn from a log, it is the mean over all searches of the log. nan where no query counts.
     """
     means = []
     counts = []

@@ -38,14 +38,17 @@ def now(expected: Expected) -> Stage:
 
 
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[Stage]:
-    """The stage before each round that was drawn for this measure with these options. One database query."""
+    """The expected values before each round that was drawn for this measure and these options, the oldest first.
+
+    One database query.
+    """
     of_this_aim = []
     for drawn in collection.rounds.order_by("number"):
-        # Without the systems and gains of that time: other ones do not make it another aim.
+        # The systems and the gains may have changed since: rounds for the same measure and options still count.
         members = {name: value for name, value in drawn.aim.items() if name not in ("systems", "gains")}
         try:
             aim = aim_of(collection, **members)
-        except ValueError:  # it no longer fits, because the scale changed
+        except ValueError:  # the options no longer fit the collection, because the scale changed
             continue
         if (aim.measure, aim.fingerprint) == (measure, fingerprint):
             of_this_aim.append(_stage_before(drawn))
@@ -53,7 +56,7 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[S
 
 
 def _stage_before(drawn: Round) -> Stage:
-    """The stage before a round."""
+    """The expected values before a round, as they were stored when it was drawn."""
     seen, systems = drawn.seen, drawn.aim["systems"]
     columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
     return Stage(
@@ -79,7 +82,10 @@ def differences(expected: Expected) -> list[Difference]:
 
 
 def document(collection: str, label: str, expected: Expected | None, why: str, history: Sequence[Stage]) -> dict:
-    """The JSON document. `label`: measure and fingerprint; `why`: why there are no expected values, or ""."""
+    """The JSON document of the expected values now, their differences, and those at each stage of `history`.
+
+    label: measure and fingerprint of the options; expected: None for no expected values, for the reason `why`.
+    """
     head = {"collection": collection, "label": label, "why": why}
     if expected is None:
         return head | {"systems": [], "differences": [], "stages": []}

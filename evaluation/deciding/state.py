@@ -214,10 +214,16 @@ def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.nda
 
 
 def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
-    """The stored round in the form of `expected`, with rows of the pool in place of pks."""
+    """The stored round in the form of `expected`, with rows of the pool in place of pks.
+
+    pair, by_pair: the pks of the pool's pairs by row, and the rows sorted by pk. In the result the pairs drawn at
+    random have the number of their unit, from 0, and `rate` and `keys` have an element for each unit; the last of
+    `keys` is the threshold of the draw.
+    """
     rows = stored.rows
     in_pool = _rows_of(rows.pair, pair, by_pair)
-    is_drawn = rows.unit > 0
+    is_drawn = rows.unit > 0  # else greedy: taken for sure
+    # first: the first row of each unit, since all its rows have the same rate and key.
     _, first, unit = np.unique(rows.unit[is_drawn], return_index=True, return_inverse=True)
     threshold = np.inf if stored.threshold is None else stored.threshold
     return Round(

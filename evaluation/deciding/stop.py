@@ -32,16 +32,17 @@ class Forecast:
 
 
 def forecast(collection: Collection, state: State, expected: Expected) -> Forecast | None:
-    """The forecast of the judgments that settle the order; None where there is no interval.
+    """How many more judgments settle the order of the systems, and how long they take; None without intervals.
 
     `expected.ahead` has the method.
     """
     if expected.wrong is None:
         return None
     left = int((~state.judged).sum())
-    more, hours = 0, None
+    more, hours = 0, None  # where the order is settled already
     if not expected.settled:
         more = judgments_to_settle(state.pool, state.level, state.askable, expected.estimate)
         speed = pace(collection)
-        hours = speed.hours(left if more is None else more) if speed else None
+        needed = left if more is None else more  # None: the order is not settled before all are judged
+        hours = speed.hours(needed) if speed else None
     return Forecast(expected.settled, expected.wrong, more=more, left=left, hours=hours)

@@ -83,9 +83,10 @@ class Changes:
 
     @cached_property
     def judgments(self) -> dict:
-        """The judgments that differ: how many by `Change.kind`, how many by query in `queries`, the `first` ones.
+        """A summary of the judgments that differ between the two frozen evaluations.
 
-        A kind without a change has no member; `first` has at most SHOWN_JUDGMENTS.
+        For each `Change.kind` that occurs the number of its changes; `queries`: the number by key of the query;
+        `first`: the first changes, at most SHOWN_JUDGMENTS.
         """
         kinds: Counter[str] = Counter()
         queries: Counter[str] = Counter()

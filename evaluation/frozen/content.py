@@ -239,32 +239,36 @@ class Judged:
 
     @classmethod
     def read(cls, settings: Settings, lines: Lines) -> "Judged":
-        """The queries and judgments in these files."""
+        """The queries and judgments in these files. Within a query, documents are numbered as they come."""
         queries = read_queries(lines(QUERIES))
         place = {key: row for row, key in enumerate(queries["key"])}
         numbers: list[dict[str, int]] = [{} for _ in place]
         rows = []
         for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
-            number_of = numbers[place[query]]
-            number = number_of.setdefault(document, len(number_of))
+            numbers_of_query = numbers[place[query]]
+            number = numbers_of_query.setdefault(document, len(numbers_of_query))  # from 0
             rows.append((place[query], number, grade))
         columns = np.array(rows, np.float64).reshape(-1, 3).T  # query, document, grade
         return cls(queries, Judgments(len(place), *columns), place, numbers)
 
     def rankings(self, system: System, lines: Iterable[bytes]) -> Rankings:
-        """The rankings in a system's run file, without queries that are not in QUERIES."""
+        """The rankings in a system's run file, one for each query of QUERIES; others are left out.
+
+        A query without lines has an empty ranking if the system lists it as empty, and else none.
+        """
         no_ranking = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # documents, scores, tiebreak
-        by_query = [no_ranking] * len(self.place)
+        by_query = [no_ranking] * len(self.place)  # by row of the query
         for query, keys, scores in read_run(lines):
             row = self.place.get(query)
             if row is not None:
                 by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
         length = np.array([len(documents) for documents, _, _ in by_query], np.int64)
         present = length > 0
-        # An empty ranking has no line in the file.
+        # An empty ranking has no line in the file. The system's settings name its query.
         present[[self.place[query] for query in system.empty if query in self.place]] = True
         offsets = np.append(0, np.cumsum(length))
-        # With an empty ranking before the others, there is something to join even where there are none.
+        # `concatenate` needs one array at least: the empty one before the others, for a collection without
+        # queries.
         documents, all_scores, tiebreak = map(np.concatenate, zip(no_ranking, *by_query, strict=True))
         return Rankings(offsets, documents, all_scores, present=present, tiebreak=tiebreak, gaps=system.gaps)
 

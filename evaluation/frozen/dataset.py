@@ -29,7 +29,8 @@ def written(
 ) -> Iterator[bytes]:
     """The ZIP of a data set in one of LAYOUTS, in pieces.
 
-    judgments: written as AS_QRELS, made by the rule; names: of raters by pk, in place of their own.
+    judgments: with whole grades, as qrels have them, made from the ratings by `rule`; names: of raters by pk, in
+    place of their own. A tag of a query can name its split: train, dev or test.
     """
     archive = FixedZip()
     has_rounds = collection.rounds.exists()

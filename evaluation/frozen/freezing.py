@@ -151,15 +151,16 @@ def _expected_settings(
 ) -> dict:
     """The members of `Settings.expected`: the measures that have expected values, the scale, systems and machines.
 
-    ValueError where expected values are not defined, and where they need a system that is not among `systems`.
+    systems: those that are frozen; used: the machines whose grades help to estimate. ValueError where no measure
+    has expected values, and where these need a system that is not frozen.
     """
-    # Those of the decisive order; where it has none of its own, all.
+    # Expected values are about the systems that the collection's order of pairs compares: chosen ones, or all.
     needed = set(systems_of(collection) or collection.systems.values_list("name", flat=True))
     if not needed <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
     defined = [measure for measure in measures if scope.is_defined(measure, options)]
     if not defined:
-        scope.refuse(measures[0], options)
+        scope.refuse(measures[0], options)  # raises the ValueError that says why
     members = {
         "measures": list(map(str, defined)),
         "scale": record.scale(collection),

@@ -72,7 +72,10 @@ def computed(name: str, settings: Settings, lines: Lines, profile: str) -> Evalu
 
 
 def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
-    """The evaluation with the stored numbers. Four database queries."""
+    """The evaluation with the numbers that were stored when it was frozen; nothing is computed.
+
+    Four database queries.
+    """
     settings, facts = settings_of(frozen), about(frozen)
     queries = content.read_queries(lines_of(frozen)(content.QUERIES))
     systems = tuple(system.system for system in settings.systems)

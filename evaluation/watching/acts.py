@@ -18,21 +18,22 @@ from .scoring import asked_of, depth_of, documents_of, ranked, rankings_of
 
 @transaction.atomic
 def answer(verdict: Verdict, kind: str, reason: str, by, system: str = "") -> None:
-    """Answer an alarm. kind: that it was a fault, or that the night is a release to compare with from now on.
+    """Answer an alarm: it was a fault, or the night is a release to compare with from now on.
 
-    A release becomes a system with the name `system`. It is the last release, and also takes the place of the
-    baseline that the alarm is against: compared with that one, every night to come would tell the alarm again. An
-    alarm against the last release is answered with it. ValueError for a name that a system has.
+    kind: of `Verdict.Answer`; by: the account; system: for a release, the name of the new system that it becomes.
+    The release replaces the last release as baseline, and also the baseline that the alarm is against: compared
+    with that one, every night to come would tell the alarm again. All open alarms against replaced baselines are
+    answered with it. ValueError for a name that a system has.
     """
     night, watch = verdict.night, verdict.night.watch
     answered = [verdict]
     if kind == Verdict.Answer.RELEASE:
         release = as_system(night, system)
         baselines = {verdict.baseline, Baseline.Kind.RELEASE.value}
-        for baseline in sorted(baselines):
-            facts = {"kind": baseline, "system": release, "name": release.name, "reason": reason}
+        for baseline_kind in sorted(baselines):
+            facts = {"kind": baseline_kind, "system": release, "name": release.name, "reason": reason}
             watch.collection.baselines.create(**facts)
-            note(Act.BASELINE, watch.collection, about=release, kind=baseline)
+            note(Act.BASELINE, watch.collection, about=release, kind=baseline_kind)
         answered = [alarm for alarm in watch.open_alarms() if alarm.baseline in baselines]
     Verdict.objects.filter(pk__in=[alarm.pk for alarm in answered]).update(
         answer=kind, reason=reason, answered_at=timezone.now(), answered_by=by
@@ -69,9 +70,11 @@ def lists_of(night: Night) -> dict[int, np.ndarray]:
 
 
 def unjudged(night: Night) -> dict[tuple[int, int], int]:
-    """(query, document) → best place of what nobody judged so far and either the night or a baseline returns.
+    """The unjudged documents on which the night's differences to its baselines rest: {(query, document): place}.
 
-    Both are pks. What both return is left out, unless there is nothing else; without a baseline nothing is.
+    query, document: pks; place: the better one of the two lists that are compared, the lowest over all baselines.
+    A document that both lists return counts only where there is no other one. Without a baseline all unjudged
+    documents of the night count.
     """
     watch = night.watch
     verdicts = night.verdicts.select_related("system")
@@ -79,13 +82,14 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     data, judgments = read(watch.collection, asked)
     pks = data.queries["pk"].to_numpy()
     tonight = ranked(night, pks, night.rankings)
+    # An empty list for each query has no document in common with the night.
     empty_lists = rankings_of([np.empty(0, np.uint32)] * len(pks))
     baselines = list(data.rankings.values()) if asked.systems else [empty_lists]
     depth = depth_of(watch, asked)
     moved = [holes.moved(judgments, tonight, baseline, depth) for baseline in baselines]
     rows = pd.concat(map(holes.deciding, moved))
     rows = rows[rows["document"].isin(list(watch.collection.documents.values_list("pk", flat=True)))]
-    places = rows[["night", "baseline"]].min(axis=1).astype(int)
+    places = rows[["night", "baseline"]].min(axis=1).astype(int)  # at least one of the two is finite
     return places.groupby([pks[rows["query"]], rows["document"]]).min().to_dict()
 
 

@@ -79,9 +79,8 @@ def side_by_side(night: Night, query: Query) -> dict[str, Any]:
 
 def _lists(night: Night, query: Query) -> dict[str, np.ndarray | None]:
     """The documents of each of LISTS, best first; None where it has none."""
-    earlier = (
-        night.watch.nights.filter(state=Night.State.TOLD, due_at__lt=night.due_at).order_by("-due_at").first()
-    )
+    told_before = night.watch.nights.filter(state=Night.State.TOLD, due_at__lt=night.due_at)
+    earlier = told_before.order_by("-due_at").first()
     lists = {"tonight": _documents(night, query), "before": _documents(earlier, query) if earlier else None}
     for verdict in Verdict.objects.filter(night=night).defer("differences", "crossed"):
         ranking = Ranking.objects.filter(system=verdict.system_id, query=query).first()

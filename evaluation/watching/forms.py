@@ -60,7 +60,9 @@ class WatchForm(forms.ModelForm):
         }
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
+        """The form of `instance`, a new or stored watch; its measure and its options are two fields."""
         watch = kwargs["instance"]
+        # A new watch asks what pages of the collection show.
         asked = watch.asked or dict(Asked.of(collection).texts)
         options = {name: text for name, text in asked.items() if name != "measure" and DEFAULTS.get(name) != text}
         initial = {
@@ -69,7 +71,7 @@ class WatchForm(forms.ModelForm):
             "options": " ".join(f"{name}={text}" for name, text in options.items()),
             **(kwargs.get("initial") or {}),
         }
-        super().__init__(*args, **{**kwargs, "initial": initial})
+        super().__init__(*args, **kwargs | {"initial": initial})
         self.collection, self.offered = collection, OFFERED_MEASURES
         engines = self.fields["engine"]
         assert isinstance(engines, forms.ModelChoiceField)
@@ -121,9 +123,8 @@ class WatchForm(forms.ModelForm):
         # All of it is kept, so that the numbers stay when the default of the collection changes.
         self.instance.asked = DEFAULTS | dict(asked.texts)
         if not asked.measure.more_is_better:
-            self.add_error(
-                "measure", f"A higher {asked.measure} is not better. Choose another measure, such as nDCG@10."
-            )
+            problem = f"A higher {asked.measure} is not better. Choose another measure, such as nDCG@10."
+            self.add_error("measure", problem)
         if texts.get("ties", "rank") != "rank":
             self.add_error("options", "A watch reads results in the order in which they come. Leave ties out.")
 

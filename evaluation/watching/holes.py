@@ -14,18 +14,19 @@ NOT_RETURNED = np.inf  # the place of a document below the depth, or that a list
 
 
 def moved(judgments: Judgments, night: Rankings, baseline: Rankings, depth: int) -> pd.DataFrame:
-    """The unjudged documents with another place in the night than in the baseline, of queries that both answered.
+    """The unjudged documents that the night ranks at another place than the baseline, of queries both answered.
 
-    Columns: query (row of the record), document (pk), night and baseline (places from 1, or NOT_RETURNED).
+    A row for each, with the columns query (row of the record), document (pk), night and baseline (places from 1,
+    or NOT_RETURNED). depth: down to which places are compared.
     """
     lists = [_places(night, depth), _places(baseline, depth)]
-    both = pd.merge(*lists, how="outer", on=["query", "document"], suffixes=("_night", "_baseline"))
-    both.columns = pd.Index(["query", "document", "night", "baseline"])
-    both = both.fillna(NOT_RETURNED)
-    query = both["query"].to_numpy()
-    judged = np.isin(pair_key(query, both["document"].to_numpy()), judgments.key)
-    answered = (np.asarray(night.present) & np.asarray(baseline.present))[query]
-    return both[~judged & answered & (both["night"] != both["baseline"])]
+    places = pd.merge(*lists, how="outer", on=["query", "document"], suffixes=("_night", "_baseline"))
+    places.columns = pd.Index(["query", "document", "night", "baseline"])
+    places = places.fillna(NOT_RETURNED)  # a document of one list alone has no place in the other
+    query = places["query"].to_numpy()
+    is_judged = np.isin(pair_key(query, places["document"].to_numpy()), judgments.key)
+    both_answered = (np.asarray(night.present) & np.asarray(baseline.present))[query]
+    return places[~is_judged & both_answered & (places["night"] != places["baseline"])]
 
 
 def _places(rankings: Rankings, depth: int) -> pd.DataFrame:
@@ -45,16 +46,16 @@ def at_best(
 ) -> np.ndarray:
     """The values of the night and of its baseline if the missing judgments are as good for the night as can be.
 
-    float64[queries, 2], nan where one counts in no mean. lists: of the night and the baseline; moved: see above.
-    A document that the night ranks higher than the baseline gets the highest grade of the scale, another one the
-    lowest.
+    float64[queries, 2], nan where a value counts in no mean. lists: the rankings of the night and of the baseline;
+    moved: the unjudged documents, as from `moved`; scale: the grades, lowest first. A document that the night
+    ranks higher than the baseline gets the highest grade, another one the lowest.
     """
-    in_favour = moved["night"].to_numpy() < moved["baseline"].to_numpy()
-    judged = Judgments(
+    is_higher_tonight = moved["night"].to_numpy() < moved["baseline"].to_numpy()  # a lower place number
+    best_judgments = Judgments(
         judgments.queries,
         np.append(judgments.query, moved["query"]),
         np.append(judgments.document, moved["document"]),
-        np.append(judgments.grade, np.where(in_favour, scale[-1], scale[0])),
+        np.append(judgments.grade, np.where(is_higher_tonight, scale[-1], scale[0])),
     )
-    scores = [kernel.evaluate([asked.measure], judged, rankings, asked.options) for rankings in lists]
-    return np.column_stack([of_list.counting(asked.measure) for of_list in scores])
+    scores = [kernel.evaluate([asked.measure], best_judgments, rankings, asked.options) for rankings in lists]
+    return np.column_stack([score.counting(asked.measure) for score in scores])

@@ -17,7 +17,10 @@ FEWEST_NIGHTS = 2  # of a chart
 
 
 def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
-    """The charts of means and of differences to each baseline, by id. Each has FEWEST_NIGHTS nights or more."""
+    """The charts of means, of judged shares and of differences to each kind of baseline, by id or kind.
+
+    A chart with fewer than FEWEST_NIGHTS nights is left out. points: the oldest first.
+    """
     rows, marks = trend.chart_rows(points), trend.mark_rows(points)
     if len(rows) < FEWEST_NIGHTS:
         return {}

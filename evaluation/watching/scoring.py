@@ -61,15 +61,20 @@ class Scored:
 
     @property
     def means(self) -> Means:
+        """The mean of the night and what stands beside it.
+
+        For the evaluation, each query of the collection without a ranking is undefined. Of these, the watch does
+        not ask for some, and those that it asks for are gaps.
+        """
         standing = self.evaluation.standing(TONIGHT)
         unjudged, results = self.evaluation.holes_of(TONIGHT)
         is_answered = np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)
-        gaps = int((~is_answered).sum())  # with queries that the watch does not ask for
+        unanswered = int((~is_answered).sum())
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries", "plain", "traffic")
         return Means(
             **{name: getattr(standing, name) for name in names},
-            gaps=gaps - self.not_asked,
-            undefined=max(standing.undefined - gaps, 0),
+            gaps=unanswered - self.not_asked,
+            undefined=max(standing.undefined - unanswered, 0),
             unjudged=unjudged,
             results=results,
             label=self.evaluation.label,
@@ -91,24 +96,28 @@ def asked_of(watch: Watch, systems: Iterable[str] = ()) -> Asked:
 
 
 def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
-    """The night with its baselines. rankings: ids of NightRanking by query, in place of those of the night.
+    """The night scored beside its baselines, by the judgments of this moment.
 
-    ValueError where what the watch asks has no meaning any more, such as with a scale that changed.
+    rankings: ids of NightRanking, one for each query of the night, in place of its own ones. ValueError where what
+    the watch asks has no meaning any more, such as with a scale that changed.
     """
     watch = night.watch
-    last = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
+    # In the order in which they were chosen: the latest one of each kind remains.
+    latest = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
     frame = record.queries_of(watch.collection)
     queries = frame["pk"].to_numpy()
-    baselines, samples = {}, {}
+    baselines, samples = {}, {}  # by kind
     for kind in Baseline.Kind.values:
-        baseline = last.get(kind)
+        baseline = latest.get(kind)
         if baseline and baseline.system:  # a system that was deleted is no baseline any more
             baselines[kind] = baseline.system.name
-            # A later draw brings queries of which the baseline has no ranking: its own draw stays.
+            # The draw of queries from the log that held when it was chosen: a later draw brings queries of which
+            # the baseline has no ranking.
             samples[kind] = sampled_of(*record.with_draw(watch.collection, frame, until=baseline.chosen_at))
     asked = asked_of(watch, baselines.values())
     tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}
     evaluation = of_rankings(watch.collection, asked, tonight)
+    # Values with unjudged documents at their expected gain, by system.
     expected, why_not_expected = {}, "they are not defined for this measure and these options"
     if is_defined(asked):
         try:
@@ -169,22 +178,24 @@ def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.nda
 
 
 def terms_of(night: Night, scored: Scored) -> dict[str, Any]:
-    """What a change between two nights may come from, besides the search: named as in `trend.MARKS`."""
+    """What the numbers of a night rest on besides the search, as JSON under the names of `trend.MARKS`.
+
+    Two nights are compared by it: a member that differs is a possible cause of a change of the mean.
+    """
     watch, collection, engine = night.watch, night.watch.collection, night.watch.engine
     terms = record.terms(collection)
     queries = scored.evaluation.table.record.queries
-    asked_for = queries[queries["pk"].isin(night.queries)][["key", "text", "weight", "count", "chance"]]
-    texts = FormerText.objects.filter(job__collection=collection)
-    replaced = texts.aggregate(number=Count("pk"), last=Max("job__created_at"))
+    of_night = queries[queries["pk"].isin(night.queries)][["key", "text", "weight", "count", "chance"]]
+    # A text that was replaced is kept as FormerText: their number and the last time tell whether texts changed.
+    former_texts = FormerText.objects.filter(job__collection=collection)
+    replaced = former_texts.aggregate(number=Count("pk"), last=Max("job__created_at"))
+    digest_of_queries = blake2b(of_night.to_csv(index=False).encode(), digest_size=DIGEST).hexdigest()
     return {
         "scale": [terms.scale_version, terms.grades],
         "guidelines": terms.guidelines_version,
         "presentation": terms.presentation_version,
         "measure": scored.evaluation.label,
-        "queries": [
-            watch.tag,
-            blake2b(asked_for.to_csv(index=False).encode(), digest_size=DIGEST).hexdigest(),
-        ],
+        "queries": [watch.tag, digest_of_queries],
         "documents": [replaced["number"], replaced["last"] and replaced["last"].isoformat()],
         "judges": [str(used.machine) for used in machines(collection)],
         "fixed": scored.baselines.get(Baseline.Kind.FIXED, ""),

@@ -32,20 +32,21 @@ def blank(collection: Collection, by=None) -> Watch:
 
 @transaction.atomic
 def set_up(watch: Watch, facts: Mapping[str, Any]) -> Watch:
-    """Make or change the watch by the rules of its page. facts: fields of its form by name; others stay.
+    """Make or change the watch by the rules of its page, and store it. Raises Invalid.
 
-    `engine` is a name, or "" for none. `paused` is a fact, too. Alone it is checked by no rule, so that a watch
-    can be paused which the rules of today refuse. Raises Invalid.
+    facts: fields of WatchForm by name, and `paused`; other fields stay as they are. `engine` is the name of an
+    engine, or "" for none.
     """
     watch.paused = facts.get("paused", watch.paused)
+    # Without the form: a watch can also be paused if the rules of today refuse its other fields.
     if facts.keys() == {"paused"}:
         return keep(watch, paused=watch.paused)
+    # This form is not sent: it has the present values of the watch and the names of the fields.
     form = WatchForm(instance=watch, collection=watch.collection)
     data = {**form.initial, **{name: fact for name, fact in facts.items() if name != "paused"}}
     if unknown := data.keys() - form.fields.keys():
-        raise Invalid(
-            [(name, f"There is no such field. Fields are {', '.join(form.fields)}.") for name in unknown]
-        )
+        sentence = f"There is no such field. Fields are {', '.join(form.fields)}."
+        raise Invalid([(name, sentence) for name in unknown])
     if name := facts.get("engine"):
         data["engine"] = watch.collection.engines.filter(name=name).values_list("pk", flat=True).first()
         if data["engine"] is None:

@@ -47,10 +47,11 @@ def _tell_or_gap(night: Night) -> bool:
 
 
 def tell(night: Night) -> bool:
-    """Score the night and store its scores and verdicts. Returns whether it did; if not, the worker tries later.
+    """Score the night and store its scores and verdicts. Returns whether it did.
 
-    A night waits for the nights before it. With a new alarm, the engine is asked again first. Another worker may
-    have told this night meanwhile, or another night, whose verdicts have to be continued.
+    It did not where an earlier night is not over, the night became a gap, or the engine is asked again first, to
+    confirm a new alarm; and where another worker told this night meanwhile, or another night, whose verdicts have
+    to be continued. A night that is still to be told is tried later.
     """
     if night.watch.nights.filter(due_at__lt=night.due_at, state__in=OPEN_STATES).exists():
         return False
@@ -63,12 +64,9 @@ def tell(night: Night) -> bool:
     again_scored = None if night.again is None else scored(night, night.again)
     kinds = [kind for kind in KINDS if kind in night_scored.baselines]
     verdicts = [verdict_on(night, kind, night_scored, before.get(kind), again_scored) for kind in kinds]
+    has_new_alarm = any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
     has_engine = night.watch.engine_id and not night.system  # a night with a system has its imported rankings
-    if (
-        has_engine
-        and again_scored is None
-        and any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
-    ):
+    if has_new_alarm and has_engine and again_scored is None:
         return _ask_again(night)
     evaluation = night_scored.evaluation
     stored = {
@@ -79,7 +77,7 @@ def tell(night: Night) -> bool:
         "ended_at": timezone.now(),
     }
     with transaction.atomic():
-        Watch.objects.select_for_update().get(pk=night.watch_id)
+        Watch.objects.select_for_update().get(pk=night.watch_id)  # no other night of the watch is told meanwhile
         if night.watch.last_verdicts(night.due_at) != before:
             return False
         if not Night.objects.filter(pk=night.pk, state=State.FETCHED).update(**stored):
@@ -116,7 +114,10 @@ def happened(collection: Collection, since: datetime) -> Iterator[Happened]:
 
 
 def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]:
-    """What one night tells. address: of its page; at: when it was told."""
+    """The notices of one night: that it is a gap, of an alarm, or of documents to judge that decide it.
+
+    address: of its page; at: when it was told. A notice whose key was seen before is not told again.
+    """
     watch, verdicts = night.watch, night.verdicts.all()
     any_judgments = any(verdict.kind == Kind.JUDGMENTS for verdict in verdicts)
     before = watch.last_verdicts(night.due_at) if any_judgments else {}  # read once for all verdicts
@@ -128,7 +129,7 @@ def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]
             difference = verdict.numbers["difference"]
             by_how_much = "" if difference is None else f" by {-difference:.3f}"
             text = f"{watch} is worse than {verdict.name}{by_how_much}."
-            # All nights of a path have one key, so that an alarm is told once.
+            # All nights of a path, a run of nights that are tested together, have one key: an alarm is told once.
             key = f"watch {watch.pk} {verdict.baseline} {verdict.path}"
             yield Happened(Notice.Kind.WORSE, key, text, address, at)
         elif verdict.kind == Kind.JUDGMENTS and is_new(verdict, before):

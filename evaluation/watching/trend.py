@@ -136,12 +136,15 @@ def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
 
 
 def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> dict[tuple[int, int], float]:
-    """The value of each (query, id of its ranking), nan where it counts in no mean.
+    """The value of each ranking by today's judgments, by (query, ranking id); nan where it counts in no mean.
 
-    The rankings are scored in layers: the first one of each query, then the second one of each, and so on.
+    queries: pks of the queries of the record. Several nights can have the same ranking of a query, which is scored
+    once. One call of the kernel takes one ranking for each query: the first call the first distinct ranking of
+    each, the second call the second one of each, and so on. Such a set of rankings is a layer.
     """
     asked = asked_of(watch)
     _, judgments = read(watch.collection, asked)
+    # Parallel columns over all nights; the empty array is for no night.
     query = np.concatenate([np.empty(0, np.int64), *(night.queries for night in nights)])
     ranking = np.concatenate([np.empty(0, np.int64), *(night.rankings for night in nights)])
     is_answered = np.isin(query, queries) & (ranking > 0)
@@ -154,7 +157,7 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
         rankings = rankings_of([documents.get(ranking_of.get(pk, 0)) for pk in queries.tolist()])
         scores = kernel.evaluate([asked.measure], judgments, rankings, asked.options)
         for pk, value in zip(queries.tolist(), scores.counting(asked.measure).tolist(), strict=True):
-            values[pk, ranking_of.get(pk, 0)] = value  # no ranking has the id 0
+            values[pk, ranking_of.get(pk, 0)] = value  # 0: the layer has no ranking of the query
     return values
 
 
@@ -171,21 +174,25 @@ def chart_rows(points: Sequence[Point]) -> list[dict]:
         means = point.means
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries")
         numbers = {name: getattr(means, name) for name in names}
-        rows.append(
-            numbers | _at(point.night) | {"stretch": stretch, "today": point.today, "worse": point.is_worse}
-        )
+        facts = {"stretch": stretch, "today": point.today, "worse": point.is_worse}
+        rows.append(numbers | _at(point.night) | facts)
     return rows
 
 
 def difference_rows(points: Sequence[Point], kind: str) -> list[dict]:
-    """The rows of the chart of differences to a baseline. A new system as baseline, and a gap, end a stretch."""
-    rows, stretch, baseline = [], 0, None  # baseline: the system of the last night with a difference
+    """The rows of the chart of differences to a kind of baseline, one for each night that has a difference.
+
+    A line joins the rows of one stretch. A gap, and a new system as baseline, end it.
+    """
+    # stretch: the number of times that the line was broken; baseline: the system of the last night with a
+    # difference
+    rows, stretch, baseline = [], 0, None
     for point in points:
         verdict = point.verdicts.get(kind)
         if verdict is None or verdict.numbers["difference"] is None:
             stretch += 1
             continue
-        if baseline is not None and verdict.name != baseline:
+        if baseline is not None and verdict.name != baseline:  # not joined with the nights against another system
             stretch += 1
         baseline = verdict.name
         numbers = {name: verdict.numbers[name] for name in ("difference", "low", "high", "queries")}

@@ -98,8 +98,7 @@ class Compared:
         if not why_not_expected and not night.expected.keys() >= set(names):
             why_not_expected = "a system came or went while the night was scored"
         if why_not_expected:
-            rankings = (tonight, former)
-            second = holes.at_best(evaluation.asked, evaluation.judgments, rankings, moved, night.scale)
+            second = holes.at_best(evaluation.asked, evaluation.judgments, (tonight, former), moved, night.scale)
         else:
             second = np.column_stack([night.expected[name] for name in names])
         # A query without a second value has nothing that can be found in either list: its plain values stay.
@@ -154,7 +153,6 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
     else:
         test = run_test(night, path, compared, Compared.of(again, kind) if again else None)
     verdict_kind = told_by(path, test, [reading.verdict for reading in one_night])
-    numbers = numbers_of(compared, test, one_night)
     crossed = test.look.crossed if test.look else path.crossed
     return Verdict(
         night=night,
@@ -164,7 +162,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
         kind=verdict_kind,
         numbers=asdict(
             Numbers(
-                **numbers,
+                **numbers_of(compared, test, one_night),
                 margin=watch.margin,
                 label=scored.evaluation.label,
                 without=compared.why_not_expected,
@@ -206,20 +204,21 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     differences, keys = compared.tested
     readings = [reading + watch.margin for reading in differences]  # only a loss above the margin counts
     days = max((night.due_at - watch.created_at) / timedelta(days=1), 0.0) + 1  # with the first night
-    accrued = nightly.budget(watch.budget / len(KINDS), days)  # the share of the budget that is due by this night
+    accrued = nightly.budget(watch.budget / len(KINDS), days)  # what of the budget may be spent by this night
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued - path.spent_earlier
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    # Readings are ways to read unjudged documents. The first one alone, as the options say, may give an alarm.
+    # The readings differ in unjudged documents. An alarm needs both; a plain one only the first, as the options
+    # say.
     is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
-        return Test(look, is_plain_alarm, accrued)
+        return Test(look, is_plain_alarm, allowed=accrued)
     plain_limits, _ = again.limits(margin=0.0)  # the margin does not matter for the difference
     if look.is_alarm and not _holds(again, look, watch.margin):
         second_answer = "other results" if again.counted.any() else "no answer"
         why = f"the engine gave {second_answer} when it was asked again"
         return Test(look.without_alarm(), allowed=accrued, again=plain_limits.difference, why=why)
-    return Test(look, is_plain_alarm, accrued, again=plain_limits.difference)
+    return Test(look, is_plain_alarm, allowed=accrued, again=plain_limits.difference)
 
 
 def told_by(path: "Path", test: Test, one_night: list[str]) -> str:

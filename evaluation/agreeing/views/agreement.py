@@ -45,6 +45,7 @@ MOST_IN_MATRIX = 12  # raters of whom every two are listed without opening anyth
 @with_options("page")
 @step_by_step("agreement")
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The page of the agreement of raters: coefficients, raters, disputed pairs, and the order of systems."""
     agreed, _, whole = agreement_and_order(collection, asked)
     order = whole.get("order")
     pks = {name: pk for pk, name in agreed.opinions.raters.items()}
@@ -162,10 +163,13 @@ def dot_of(row: Mapping) -> dict:
 
 
 def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
-    """The context of one page of the disputed pairs, with what their links need. Two queries, for admins three."""
+    """The context of one page of the pairs with different grades. Two database queries, for admins three.
+
+    A row has the pk of its query for a link, and, for admins, who can decide it, the token of the pair.
+    """
     pagination = paged(request, cast(Sequence, agreed.disputed), DISPUTED_ON_PAGE)
     on_page = pagination["page"].object_list
-    places, document_pks = agreed.pairs[on_page["pair"]].T
+    places, document_pks = agreed.pairs[on_page["pair"]].T  # places: rows of `queries`
     queries = agreed.opinions.queries.iloc[places]
     pairs = list(zip(queries["pk"].tolist(), document_pks.tolist(), strict=True))
     document_titles = titles({document for _, document in pairs})

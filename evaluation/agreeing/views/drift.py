@@ -31,12 +31,13 @@ RATERS_ON_PAGE = 12
 @readers_page
 @with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The page of the raters' grades over time, with hints at raters who are worth a look."""
     whole, labels, pks = drift_document(collection)
     pagination = paged(request, whole["raters"], RATERS_ON_PAGE)
     rows = list(pagination["page"].object_list)
-    drawn = [row for row in rows if row["periods"]]
+    drawn = [row for row in rows if row["periods"]]  # rows that the chart of this page shows
     noted = [row["rater"] for row in whole["raters"] if row["hints"]]
-    untold = [row["rater"] for row in whole["raters"] if row["few"] and not row["hints"]]
+    untold = [row["rater"] for row in whole["raters"] if row["few"] and not row["hints"]]  # too few grades to say
     context = {
         **page(request, collection, "agreement", asked),
         **pagination,

@@ -27,14 +27,16 @@ ROUNDS_ON_PAGE = 30  # listed on the page, the latest first
 @with_options(many=["system"], spelled_out=False)
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page for the measure, options and systems of the address."""
-    if collection.aim and not request.GET:  # the address says all, so it begins with what was chosen last
+    # The page shows what its address says. Without parameters it begins with what was chosen last.
+    if collection.aim and not request.GET:
         return redirect(request.path + stored_in(collection))
     names, chosen = systems_in(request, collection)
+    systems_to_keep = chosen if len(chosen) < len(names) else []  # an address without systems is about all
     rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
     context = page(request, collection, "pool", asked) | {
         "names": names,
         "chosen": chosen,
-        "keep": address([*asked.texts, *(("system", name) for name in chosen if len(chosen) < len(names))]),
+        "keep": address([*asked.texts, *(("system", name) for name in systems_to_keep)]),
         "hidden": asked.texts,
         "in_use": collection.order == Collection.Order.DECISIVE,
         "rounds": rounds[:ROUNDS_ON_PAGE],

@@ -32,14 +32,15 @@ MOST_WITH_INTERVALS, HIGHEST_WITH_INTERVALS = 4, 2
 @readers_page
 @with_options()
 def expected(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The page of expected means: what the means become once all pairs are judged. Without rounds, what to do."""
     context = page(request, collection, "compare", asked)
-    found = expecting(collection, asked)
+    found = expecting(collection, asked)  # `found.expected` is None where there are no expected values
     if not found.rounds:
         context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
     context |= {"expecting": found, "told": found.expected, "apart": LEAST_DIFFERENCE}
     if found.expected:
-        history = history_of(collection, asked, found.expected)
+        history = history_of(collection, asked, found.expected)  # the last stage is now
         context |= {
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
@@ -96,11 +97,12 @@ def matrix(present: Expected) -> list[tuple[str, list[Difference | None]]]:
 
 
 def charts_of(history: Sequence[Stage], present: Expected, asked: Asked) -> dict[str, Chart]:
-    """The charts over rounds, by id: of the expected means, and of the chance of a wrong order if known twice.
+    """The charts over rounds, by id: of the expected means, and of the chance of a wrong order.
 
-    history: the stages of `developed`. present: the expected values now, the highest mean first.
+    A chart without points is left out, that of the chance also with only one. history: the expected values before
+    each round and now; present: the expected values now, the highest mean first.
     """
-    with_interval = [row.system for row in present.means]
+    with_interval = [row.system for row in present.means]  # with many systems, only the highest get one
     if len(with_interval) > MOST_WITH_INTERVALS:
         with_interval = with_interval[:HIGHEST_WITH_INTERVALS]
     rows = []

@@ -46,7 +46,8 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     """(name, size, content) of each file of the bundle, in order.
 
-    size: in bytes; 0 for a file that is small in every bundle.
+    size: in bytes; 0 for a file that is small in every bundle. First the README, then the frozen files themselves,
+    then what is made from them: tables, texts and charts.
     """
     evaluation = evaluation_of(frozen)
     charts = figures.figures(evaluation)

@@ -52,16 +52,20 @@ def check(path: str | Path) -> Checked:
 
 
 def _checked(archive: zipfile.ZipFile) -> Checked:
-    """The result of comparing the numbers of the bundle with those that its own files give. Raises Broken."""
+    """The numbers of the bundle compared with those that are computed from its own files.
+
+    Raises Broken where files were changed, or are not those that the bundle's hash stands for.
+    """
     sums = _checked_sums(archive)
     settings = Settings.parse(archive.read(SETTINGS).decode())
     about, old_document = json.loads(archive.read(ABOUT_FILE)), json.loads(archive.read(NUMBERS_FILE))
-    # The hash of the whole is made of names and sums alone.
+    # The hash of the whole is made of names and SHA-256 sums alone, so lines and bytes do not matter.
     files = [File(name, lines=0, bytes=0, sha256=sums[name]) for name in settings.names]
     if hash_of(files) != about["hash"]:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT_FILE} says {about['hash']}.")
     evaluation = computed(about["collection"], settings, _lines(archive), about["profile"])
     new_document = csv_and_json.document(evaluation, per_query=True)
+    # (place, old value, new value) of each number and text of both documents.
     leaves = [*_leaves(old_document, new_document), *_leaves_of_tests(archive, evaluation)]
     different = [(where, old, new) for where, old, new in leaves if old != new]
     return Checked(

@@ -9,28 +9,34 @@ from ...significance.draws import DRAWS_ON_PAGES, SEED
 
 
 def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int = SEED) -> Compared | None:
-    """The best system beside each other one with a mean, and these among themselves; None for fewer than two.
+    """The tests of all pairs of systems with a mean, in the first measure; None for fewer than two systems.
 
-    All these pairs count in the correction, since the best system is known only after the numbers.
+    Not only those of the best system with each other one: which system is the best is known only after the
+    numbers, so all pairs count in the correction for several tests.
     """
     measure = evaluation.measures[0]
-    names = list(evaluation.means)
+    names = list(evaluation.means)  # the best system first
     if len(names) < 2:
         return None
     best, *others = names
     all_pairs = len(others) > 1
-    if (draws, seed) == (DRAWS_ON_PAGES, SEED):  # those of pages are cached
+    # Pages show the tests with these draws and this seed, so the cache may have them.
+    if (draws, seed) == (DRAWS_ON_PAGES, SEED):
         return of_page(evaluation, best, others, all_pairs)
     (comparison,) = compared(evaluation, best, others, all_pairs, draws, seed, [measure])
     return comparison
 
 
 def in_words(result: Compared | None) -> str:
-    """The sentence about the tests: the method, and the difference of each other system from the best."""
+    """The sentence about the tests: the method, and the difference of each other system from the best one.
+
+    Without tests it says why there are none.
+    """
     if result is None:
         return "There were no two systems to compare."
     best, *others = result.systems
-    if result.tests.drawn < FEWEST:  # drawn: queries without those that were taken for certain from a log
+    # A query that was taken for certain from a log is no sample, so it is not among the drawn ones.
+    if result.tests.drawn < FEWEST:
         drawn = counted(result.tests.drawn, "query", "queries")
         needed = f"{FEWEST} queries" if result.tests.drawn == result.tests.queries else f"{FEWEST} drawn queries"
         return f"Differences were not tested: a test takes {needed} with a value for all, not {drawn}."

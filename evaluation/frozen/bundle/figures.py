@@ -41,6 +41,7 @@ def at_cutoffs(evaluation: Evaluation) -> list[Measure]:
 
 
 def _means(evaluation: Evaluation) -> Chart | None:
+    """The mean of each system in the first measure, with its interval; None without a mean."""
     measure = evaluation.measures[0]
     if not evaluation.means:
         return None
@@ -83,26 +84,27 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     is_bounded = measure.name not in SUMS
     # The value of the strongest shade; 1 where no value is above 0.
     top = 1.0 if is_bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
-    easiest_first = evaluation.by_ease()
+    easiest_first = evaluation.by_ease()  # rows of the queries
     queries = [
         {"query": query.key, "text": query.text, "url": ""}
         for query in evaluation.table.record.queries.iloc[easiest_first].itertuples()
     ]
-    values = evaluation.values(systems)[easiest_first].tolist()
+    values = evaluation.values(systems)[easiest_first].tolist()  # [queries, systems], as are the reasons
     why = evaluation.why(systems)[easiest_first].tolist()
     cells = []
     for row, query in enumerate(queries):
         for column, system in enumerate(systems):
             cell = _cell(values[row][column], why[row][column])
             cells.append({"query": query["query"], "system": system, **cell})
-    ends = charts.ends(measure)
+    ends = charts.ends(measure)  # the words for the first and the last query, such as easiest and hardest
+    width_in_pixels = 3 * len(queries) + 90  # three for each query, and the labels
     left_out = int(np.isnan(counting).all(axis=1).sum())
     alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
     return Chart(
         "queries",
         charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
         f"{alt_text} per_query.csv has the numbers.",
-        least_width=3 * len(queries) + 90 if len(queries) > 60 else None,
+        least_width=width_in_pixels if len(queries) > 60 else None,  # up to 60 queries fit any page
         title=f"{measure} of each query and system",
         caption=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",

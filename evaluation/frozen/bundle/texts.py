@@ -75,7 +75,10 @@ def _intervals(settings: Settings, evaluation: Evaluation) -> str:
 
 
 def _expected(evaluation: Evaluation) -> list[str]:
-    """The sentences about expected values of the first measure; [] where there are none."""
+    """The sentences about expected values of the first measure; [] where there are none.
+
+    An expected value is what a mean becomes once all pairs are judged, estimated from the pairs judged so far.
+    """
     expected = evaluation.expected.get(evaluation.measures[0])
     if expected is None:
         return []
@@ -115,6 +118,7 @@ def _judged(facts: About, settings: Settings) -> str:
     if facts.ratings:
         sources.append(f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}")
     if facts.adjudicated and settings.adjudications == "use":
+        # Without ratings there is no other source: "all 5 decided by adjudication".
         sources.append(f"{'' if facts.ratings else 'all '}{facts.adjudicated:,} decided by adjudication")
     rule = options.RULE_DESCRIPTIONS[settings.rule].rstrip(".")
     verb = "was" if facts.judgments == 1 else "were"

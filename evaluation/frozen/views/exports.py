@@ -213,7 +213,10 @@ def exports(request: HttpRequest, collection: Collection) -> HttpResponse:
 @readers_page
 @downloads.made_in_turn
 def export(request: HttpRequest, collection: Collection, what: str) -> HttpResponse:
-    """The rows as a file whose name ends in the version of the record, or the page with the error."""
+    """The rows as a file whose name ends in the version of the record, or the page with the error.
+
+    what: the kind of rows, a key of FORMS. The parameters of the address are the fields of its form.
+    """
     form = FORMS[what](request.GET, collection=collection)
     if problem := problem_of_parameters(request, form.fields):
         form.add_error(None, problem)

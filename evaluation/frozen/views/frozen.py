@@ -53,24 +53,27 @@ def frozen_list(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def means_over_time(request: HttpRequest, evaluations: Sequence[FrozenEvaluation]) -> dict:
-    """The context of the means over time, as chart, table and sentence."""
-    all_labels = []
-    for stored in reversed(evaluations):  # those of the newest first
-        all_labels += over_time.labels(stored)
+    """The context of the means over time, as chart, table and sentence.
+
+    evaluations: one or more, the oldest first. The means are those of the measure and options that ?line= names,
+    by default the first ones of the newest evaluation. Evaluations without these are not in the chart.
+    """
+    # Labels are measures with their options, those of the newest evaluation first.
+    all_labels = [label for stored in reversed(evaluations) for label in over_time.labels(stored)]
     labels = list(dict.fromkeys(all_labels))  # each once
     label = request.GET.get("line") or labels[0]
     if label not in labels:
         raise Http404("No such line.")
-    points = over_time.points(evaluations, label)
-    all_systems = []
-    for point in reversed(points):
-        all_systems += [standing.system for standing in point.means]
-    systems = list(dict.fromkeys(all_systems))  # each once, by its latest mean
-    latest_means = {row.system: row.mean for row in points[-1].means if row.mean is not None}
+    points = over_time.points(evaluations, label)  # one at least, since the label is of one of them
+    latest = points[-1]
+    # A point has its highest mean first. With the latest point first, the leader of today comes before all others.
+    all_systems = [standing.system for point in reversed(points) for standing in point.means]
+    systems = list(dict.fromkeys(all_systems))  # each once
+    latest_means = {row.system: row.mean for row in latest.means if row.mean is not None}
     return {
         "labels": labels,
         "label": label,
-        "measure": points[-1].measure,
+        "measure": latest.measure,
         "systems": systems,
         "rows": rows_of_table(evaluations, points, systems),
         "left_out": len(evaluations) - len(points),
@@ -82,8 +85,11 @@ def means_over_time(request: HttpRequest, evaluations: Sequence[FrozenEvaluation
 def rows_of_table(
     evaluations: Sequence[FrozenEvaluation], points: Sequence[over_time.Point], systems: Sequence[str]
 ) -> list[dict]:
-    """A row for each frozen evaluation; those that are not in the chart have no place, means or changes."""
-    rows = {}
+    """A row for each frozen evaluation, with its means in the order of `systems`.
+
+    One that is not among `points`, and so not in the chart, has no place and no changes, and None for each mean.
+    """
+    rows = {}  # by pk
     for stored in evaluations:
         rows[stored.pk] = {
             "frozen": stored,
@@ -99,11 +105,15 @@ def rows_of_table(
 
 
 def chart_over_time(points: Sequence[over_time.Point], leader: str) -> Chart:
-    """The chart of the means over time, with marks where guidelines, scale or systems changed."""
+    """The chart of the means over time, with marks where guidelines, scale or systems changed.
+
+    points: the oldest first; leader: the system that is drawn with emphasis.
+    """
     measure = points[-1].measure
     rows, marks = [], []
     for place, point in enumerate(points, 1):
         if point.changed:
+            # Between this point and the one before.
             marks.append({"place": place - 0.5, "what": ", ".join(point.changed)})
         about_point = {"place": place, "name": point.frozen.name}
         for standing in point.means:
@@ -220,7 +230,10 @@ class FreezeForm(forms.Form):
 @of_collection(*READERS)
 @with_options()
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The form, which says what is frozen: what the overview shows with these options. A POST freezes it."""
+    """The form to freeze what the overview shows with these options; a POST freezes it.
+
+    Frozen are the asked measure, its cumulative measures, and the measure at the cutoffs of its curve.
+    """
     evaluation = evaluated(collection, asked, judgments=True)
     if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
@@ -230,7 +243,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
     expected = expecting(collection, asked)
     initial = {"name": name, "expected": is_defined(asked)}
     form = FreezeForm(request.POST or None, initial=initial)
-    if not expected.rounds:
+    if not expected.rounds:  # expected values need rounds of pairs that were drawn with known chances
         del form.fields["expected"]
     if request.method == "POST" and form.is_valid():
         try:
@@ -263,10 +276,12 @@ def free_name(collection: Collection, name: str) -> str:
 
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:
-    """Freezes, and leads to the page of what is frozen. fields: those of FreezeForm."""
-    limits.refuse_above(
-        MOST_A_DAY, "frozen evaluations", FrozenEvaluation.objects.filter(created_by=request.user.pk)
-    )
+    """Freezes the evaluation, and leads to the page of what is frozen: the new one, or an equal one made before.
+
+    beside: the other measures to freeze; fields: the valid fields of FreezeForm.
+    """
+    frozen_by_account = FrozenEvaluation.objects.filter(created_by=request.user.pk)
+    limits.refuse_above(MOST_A_DAY, "frozen evaluations", frozen_by_account)
     stored, is_new = frozen.freeze(collection, asked=asked, beside=beside, by=request.user, **fields)
     if is_new:
         messages.success(request, f"Frozen as “{stored.name}”. It never changes.")

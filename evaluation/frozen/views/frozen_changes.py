@@ -93,7 +93,11 @@ def selected(request: HttpRequest, name: str, offered: Sequence[str]) -> str:
 
 
 def means(evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
-    """A row for each system of either evaluation, the highest later mean first; None: not among its systems."""
+    """A row for each system of either evaluation, the highest mean in the second one first.
+
+    `before` and `after` are its standings, None where it is not among the systems of that evaluation.
+    evaluations: the first and the second one.
+    """
     first, second = evaluations
     rows = []
     for name in dict.fromkeys([*second.systems, *first.systems]):  # each once
@@ -113,15 +117,19 @@ def by_query(
     evaluations: Sequence[Evaluation],
     measure: str,
 ) -> dict:
-    """The context of the differences by query of one system, the largest first, be it a rise or a fall."""
+    """The context of the differences by query of one system, the largest rise or fall first.
+
+    ?system= chooses the system, by default that with the highest mean in the second of the two evaluations.
+    """
     _, after = evaluations
     offered = sorted(changes.systems.shared, key=lambda name: -(after.standing(name, measure).mean or 0))
     system = selected(request, "system", offered)
     rows = compared(evaluations, measure, system).reset_index(names="key").to_dict("records")
     shown = paged(request, rows, ROWS_PER_PAGE)
-    # The chart shows the first rows, the table those of the page. Only these dicts get text and link, below.
+    # The chart shows the first rows, the table those of the page. Only they need a text and a link, which are
+    # added to the dicts themselves below.
     rows_with_links = [*rows[:MOST_BARS], *shown["page"].object_list]
-    _, queries = changes.query_rows
+    _, queries = changes.query_rows  # of the second evaluation, by key
     # A link leads to the query as it is now, where it still is.
     keys = {row["key"] for row in rows_with_links}
     pks = dict(collection.queries.filter(key__in=keys).values_list("key", "pk"))
@@ -144,9 +152,10 @@ def by_query(
 
 
 def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
-    """A row for each query of both, the largest change first: its values, their difference, and why there is none.
+    """A row for each query that both evaluations have, the largest change first.
 
-    A query without a value, or that counts in no mean, has no difference. None = no value.
+    Its values are `before` and `after`, `difference` is None where a value is missing or counts in no mean, and
+    `why_before` and `why_after` are the reasons, "" for a value that counts.
     """
     columns = {}
     for name, evaluation in zip(("before", "after"), evaluations, strict=True):
@@ -203,7 +212,10 @@ def compare_frozen_files(request: HttpRequest, collection: Collection, ending: s
 
 
 def value_table(changes: Changes, measure: str) -> tuple[list[str], Iterator[list]]:
-    """Header and rows of the table of values: a row for each system and query of both."""
+    """Header and rows of the table of values: a row for each system and query that both evaluations have.
+
+    The last two columns are the measure with its options in each of them.
+    """
     evaluations = [frozen.evaluation_of(stored) for stored in changes.both]
     labels = [evaluation.asked.fingerprint_of(measure) for evaluation in evaluations]
     columns = ["before", "after", "difference", "why_before", "why_after"]

@@ -41,6 +41,7 @@ def answer_alarm(request: SignedInRequest, collection: Collection, watch: int, p
     night = night_of(collection, watch, pk)
     alarms = {verdict.baseline: verdict for verdict in night.watch.open_alarms()}
     verdict = alarms.get(request.POST.get("baseline", ""))
+    # An open alarm is the last verdict of its kind, so it may be of a later night than this one.
     if verdict is None or verdict.night_id != night.pk:
         messages.info(request, "Somebody answered this alarm already.")
         return redirect("watch", collection.slug, watch)
@@ -64,9 +65,8 @@ def ask_raters_of_night(request: HttpRequest, collection: Collection, watch: int
     if not form.is_valid():
         return night_page(request, night, want=form)
     added = acts.ask_raters(night, form.cleaned_data["wanted"])
-    messages.success(
-        request, f"{counted(added, 'rating')} newly wanted, for the night of {night.due_at:%Y-%m-%d}."
-    )
+    sentence = f"{counted(added, 'rating')} newly wanted, for the night of {night.due_at:%Y-%m-%d}."
+    messages.success(request, sentence)
     return redirect("night", collection.slug, watch, pk)
 
 
@@ -82,26 +82,31 @@ def night_page(
     answers: Mapping[str, AnswerForm] | None = None,
     want: WantForm | None = None,
 ) -> HttpResponse:
-    """The page. answers, by kind of baseline, and want: forms that were sent and are invalid."""
+    """The page of a night, with status 400 where it shows a form again that was sent and is invalid.
+
+    answers: the invalid forms that answer alarms, by kind of baseline; want: the invalid form that asks for
+    ratings.
+    """
     watch = night.watch
     point = trend.point_of(night)
     alarms = watch.open_alarms()
-    of_this_night = [verdict for verdict in alarms if verdict.night_id == night.pk]
-    over = watch.nights.filter(state__in=ENDED).only("pk")
-    sent = answers or {}
+    alarms_tonight = [alarm for alarm in alarms if alarm.night_id == night.pk]
+    ended_nights = watch.nights.filter(state__in=ENDED).only("pk")  # in the order of their times
+    sent_forms = answers or {}
     context = {
         **frame(watch.collection, SECTION),
         "watch": watch,
         "night": night,
         "point": point,
         "sides": trend.sides(watch, point.verdicts),
-        "answers": [(alarm, sent.get(alarm.baseline) or answer_form(alarm)) for alarm in of_this_night],
-        # A notice leads to the first night that told an alarm, and the answer is due on the last one.
-        "standing": [alarm for alarm in alarms if alarm not in of_this_night and is_of_path(alarm, point)],
+        "answers": [(alarm, sent_forms.get(alarm.baseline) or answer_form(alarm)) for alarm in alarms_tonight],
+        # A notice leads to the first night that told an alarm, but the answer is given on the page of the last
+        # one. So the page shows the alarms of later nights that go on from this one, too.
+        "standing": [alarm for alarm in alarms if alarm not in alarms_tonight and is_of_path(alarm, point)],
         "want": want or WantForm(),
         "unjudged": len(acts.unjudged(night)) if night.state == Night.State.TOLD else 0,
-        "earlier": over.filter(due_at__lt=night.due_at).last(),
-        "later": over.filter(due_at__gt=night.due_at).first(),
+        "earlier": ended_nights.filter(due_at__lt=night.due_at).last(),
+        "later": ended_nights.filter(due_at__gt=night.due_at).first(),
         **paged(request, details.rows(night, point), QUERIES_ON_PAGE),
     }
     return render(request, "evaluation/night.html", context, status=400 if answers or want else 200)

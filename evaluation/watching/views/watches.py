@@ -37,7 +37,7 @@ def watches(request: HttpRequest, collection: Collection) -> HttpResponse:
 @readers_page
 @takes("today")
 def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """The trend, what was told last, and the nights. With ?today=1 also by today's judgments."""
+    """The page of a watch: its trend, last verdicts and nights. ?today=1 adds the means by today's judgments."""
     watch = watch_of(collection, pk)
     points = trend.points(watch, today=request.GET.get("today") == "1")
     told = [point for point in points if point.means]
