@@ -313,20 +313,20 @@ def standing(order: Order) -> dict:
         return made_by | {"systems": [], "why": {"systems": NO_PAIR_TWICE if order.systems else NO_SYSTEM}}
     names = order.systems
     best_first = np.argsort(-stability.means, kind="stable").tolist()  # nan comes last
-    tau = documents.known(stability.tau)
+    tau = documents.none_for_nan(stability.tau)
     return made_by | {
         "draws": stability.draws,
         "seed": stability.seed,
         "pairs": stability.pairs,
-        "holds": documents.known(stability.holds),
-        "leader_holds": documents.known(stability.leader_holds),
+        "holds": documents.none_for_nan(stability.holds),
+        "leader_holds": documents.none_for_nan(stability.leader_holds),
         "tau": tau,
         "systems": [
             {
                 "system": names[place],
-                "mean": documents.known(stability.means[place]),
-                "low": documents.known(stability.low[place]),
-                "high": documents.known(stability.high[place]),
+                "mean": documents.none_for_nan(stability.means[place]),
+                "low": documents.none_for_nan(stability.low[place]),
+                "high": documents.none_for_nan(stability.high[place]),
                 "queries": order.queries[place],
             }
             for place in best_first
@@ -335,7 +335,7 @@ def standing(order: Order) -> dict:
             {
                 "first": names[first],
                 "second": names[second],
-                "kept": documents.known(stability.kept[first, second]),
+                "kept": documents.none_for_nan(stability.kept[first, second]),
             }
             for at, first in enumerate(best_first)
             for second in best_first[at + 1 :]
@@ -345,9 +345,9 @@ def standing(order: Order) -> dict:
                 "rater": order.raters.get(each["rater"], f"rater {each['rater']}"),  # deleted between two reads
                 "ratings": each["ratings"],
                 "unjudged": each["unjudged"],
-                "tau": documents.known(each["tau"]),
+                "tau": documents.none_for_nan(each["tau"]),
                 "reversed": [[names[first], names[second]] for first, second in each["reversed"]],
-                "means": dict(zip(names, map(documents.known, each["means"]), strict=True)),
+                "means": dict(zip(names, map(documents.none_for_nan, each["means"]), strict=True)),
             }
             for each in stability.left_out
         ],

@@ -74,7 +74,7 @@ def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -
     `seconds`. `told`: whether the move from the earlier half to the later one is significant.
     """
     names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
-    return {name: documents.known(getattr(course, name)) for name in names} | {
+    return {name: documents.none_for_nan(getattr(course, name)) for name in names} | {
         "told": course.significant,
         "by_chance": course.by_chance,
         "why": why(course),

@@ -159,7 +159,7 @@ def document(against: Against) -> dict:
         "figures": {name: documents.numbers(figure) for name, figure in figures(against.paired).items()},
         "confusion": {
             "grades": against.paired.grades.tolist(),
-            "shares": [list(map(documents.known, row)) for row in shares.tolist()],
+            "shares": [list(map(documents.none_for_nan, row)) for row in shares.tolist()],
             "counts": counts.tolist(),
         },
         "systems": [{"system": name} | row for name, _, row in _by_group(against, against.systems)],

@@ -71,10 +71,10 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
 
 
 def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
-    """A line of expected means for each system, over the number of judged pairs at each round and now.
+    """A line of expected means for each system, over the number of judged pairs at the time.
 
-    A row: system, judged (pairs), expected, low and high (None without an interval), when (text), leader (bool),
-    barred (bool: the interval is drawn).
+    A row: one system at one round or now, with judged (pairs), expected, low and high (None without an interval),
+    when (text), leader (bool), barred (bool: the interval is drawn, as a bar).
     """
     last_values = {row["system"]: row["expected"] for row in rows}
     height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))
@@ -97,11 +97,11 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
         ],
     )
     labels, names = end_labels(last_values, domain, height)
-    # The bars of a round stand side by side, with its dots in their middle.
+    # The bars of a round stand side by side, half of them on each side of its dots.
     intervals = []
     for place, name in enumerate(systems_with_bars):
-        offset = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))  # in pixels
-        intervals.append(_bar(rows, name, scale, offset))
+        pixels = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))
+        intervals.append(_bar(rows, name, scale, pixels))
     layers = [*intervals, *line_and_dots(base, rows, size=40), labels]
     return vega_lite(layers, height=height, rounds=rows, bars=bars, names=names)
 
@@ -118,9 +118,10 @@ def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
 
 
 def wrong_over_rounds(rows: Rows, settled: float) -> dict:
-    """A line of the chance of a wrong order over the number of judged pairs, with a rule at `settled`.
+    """A line of the chance of a wrong order over the number of judged pairs.
 
-    A row: judged (pairs), wrong (from 0 to 1), when (text).
+    A row: judged (pairs), wrong (the chance, from 0 to 1), when (text). settled: the chance below which the order
+    is settled, a dashed rule.
     """
     scale = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(alt.NamedData("rounds")).encode(

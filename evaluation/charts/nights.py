@@ -25,19 +25,19 @@ JUDGED = alt.Tooltip("judged:Q", title="Judged", format=".1%")
 
 
 def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
-    """The mean of each night with its 95 % interval, its bounds, and marks of changes.
+    """A line of the mean of each night, with bands for its bounds and its 95 % interval, and marks of changes.
 
-    A row: at (ISO time), night (as text), stretch (a number for all nights without a gap between them), mean, low,
-    high, lowest, highest, judged (share), today (the mean by today's judgments; None where it was not asked for),
-    worse (bool), queries. A mark: at, what.
+    A row: at (ISO time), night (as text), stretch (a number, the same for all nights without a gap between them),
+    mean, low and high (the interval), lowest and highest (the bounds), judged (share), today (the mean by today's
+    judgments, a dashed line; None where it was not asked for), worse (bool), queries. A mark: at, what (text).
     """
     values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
     scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
     axis = alt.Axis(format=SHORT)
     layers = marks_of_changes(_time(), MEANS_HEIGHT) if marks else []
-    layers += _band(rows, base, "lowest", "highest", scale, EDGE, 0.35)
-    layers += _band(rows, base, "low", "high", scale, ACCENT, 0.22)
+    layers += _band(rows, base, "lowest", "highest", scale, color=EDGE, opacity=0.35)
+    layers += _band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22)
     if any(row.get("today") is not None for row in rows):
         today = base.mark_line(strokeDash=[4, 3], color=SOFT).transform_filter("isValid(datum.today)")
         layers.append(today.encode(y=alt.Y("today:Q", title=None, scale=scale)))
@@ -48,27 +48,29 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
 
 
 def by_night(rows: Rows, margin: float) -> dict:
-    """The difference of each night to a baseline, with its 95 % interval, and lines at 0 and at the margin.
+    """A line of the difference of each night to a baseline, with a band for its 95 % interval.
 
-    A row: at, night, stretch, difference, low, high, worse (bool), queries.
+    A row: at (ISO time), night, stretch, difference, low, high, worse (bool), queries: as for `nights`. margin: a
+    greater loss counts as worse; a dashed line shows it, below the solid line at 0.
     """
     values = [row.get(name) for row in rows for name in ("difference", "low", "high")]
-    on_scale = [0.0, -margin, *(value for value in values if value is not None)]
-    scale = alt.Scale(domain=[min(on_scale), max(on_scale)], nice=True, zero=False)
+    values_to_show = [0.0, -margin, *(value for value in values if value is not None)]
+    scale = alt.Scale(domain=[min(values_to_show), max(values_to_show)], nice=True, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
     axis = alt.Axis(format=SIGNED)
     at_difference = base.encode(
         y=alt.Y("difference:Q", title=None, scale=scale, axis=axis), tooltip=_tooltip("difference", "+.4f")
     )
+    # In their data set, `at` is a difference.
     lines = alt.Chart(alt.NamedData("lines")).encode(y=alt.Y("at:Q", scale=scale))
     dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])
     layers = [
         lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=where("margin", alt.ColorValue, WARN, INK)),
-        *_band(rows, base, "low", "high", scale, ACCENT, 0.22),
+        *_band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22),
         *_line(at_difference),
     ]
-    places = [{"at": 0.0, "margin": False}, {"at": -margin, "margin": True}]
-    return vega_lite(layers, height=DIFFERENCES_HEIGHT, nights=rows, lines=places)
+    line_rows = [{"at": 0.0, "margin": False}, {"at": -margin, "margin": True}]
+    return vega_lite(layers, height=DIFFERENCES_HEIGHT, nights=rows, lines=line_rows)
 
 
 def judged(rows: Rows) -> dict:
@@ -87,14 +89,14 @@ def _time() -> alt.X:
 
 
 def _band(
-    rows: Rows, base: alt.Chart, low: str, high: str, scale: alt.Scale, color: str, opacity: float
+    rows: Rows, base: alt.Chart, low: str, high: str, scale: alt.Scale, *, color: str, opacity: float
 ) -> list[alt.Chart]:
     """The layer of a band between two columns, where both have a value; none without rows, of which Vega warns."""
     if not any(row[low] is not None and row[high] is not None for row in rows):
         return []
-    known = base.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
+    with_ends = base.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
     ends = {"y": alt.Y(f"{low}:Q", title=None, scale=scale), "y2": alt.Y2(f"{high}:Q")}
-    return [known.mark_area(color=color, opacity=opacity, line=False).encode(**ends)]
+    return [with_ends.mark_area(color=color, opacity=opacity, line=False).encode(**ends)]
 
 
 def _line(base: alt.Chart) -> list[alt.Chart]:

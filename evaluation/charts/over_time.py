@@ -26,19 +26,18 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     A row: system, place (from 1), name, mean, low and high (None without an interval), queries, leader (bool). A
     mark: place (half-way between two evaluations), what (text).
     """
-    last_means = {row["system"]: row["mean"] for row in rows}
+    last_means = {row["system"]: row["mean"] for row in rows}  # the rows have the order of the evaluations
     height = max(HEIGHT, LABEL_HEIGHT * (len(last_means) + 2))
     values = [row.get(name) for row in rows for name in ("mean", "low", "high")]
     domain = score_domain(values, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)
     last_place = max([row["place"] for row in rows], default=1)
     axis = alt.Axis(values=list(range(1, last_place + 1)), format="d", grid=False, labelOverlap=True)
-    places = alt.Scale(domain=[0.75, last_place + 0.25], nice=False)
-    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis, scale=places)
+    # A quarter of a place is free before the first evaluation and after the last.
+    scale_of_places = alt.Scale(domain=[0.75, last_place + 0.25], nice=False)
+    x = alt.X("place:Q", title="frozen evaluation, in order", axis=axis, scale=scale_of_places)
     base = alt.Chart(alt.NamedData("means")).encode(
-        x=x,
-        detail=alt.Detail("system:N"),
-        tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as")),
+        x=x, detail=alt.Detail("system:N"), tooltip=of_mean(alt.Tooltip("name:N", title="Frozen as"))
     )
     at_mean = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
     labels, names = end_labels(last_means, domain, height)

@@ -84,18 +84,23 @@ def svg(
 
 
 def titled(spec: Mapping, title: str, caption: str, width: int) -> dict:
-    """The specification with a title above and the lines of a caption below that, broken to fit the width."""
-    size, small = 17, 13  # of letters, in pixels
+    """The specification with a title above the chart, and the lines of a caption between them.
+
+    Both are broken to fit the width, which is in pixels.
+    """
+    title_size, caption_size = 17, 13  # pixels, of letters
+    # A letter is about half as wide as its size, in the bold title a little wider.
+    letters_of_caption, letters_of_title = int(width / (0.5 * caption_size)), int(width / (0.6 * title_size))
     caption_lines: list[str] = []
     for line in caption.splitlines():
-        caption_lines += textwrap.wrap(line, int(width / (0.5 * small)))
+        caption_lines += textwrap.wrap(line, letters_of_caption)
     text = {
-        "text": textwrap.wrap(title, int(width / (0.6 * size))),
+        "text": textwrap.wrap(title, letters_of_title),
         "subtitle": caption_lines,
         "color": "var(--ink)",
         "subtitleColor": "var(--soft)",
-        "fontSize": size,
-        "subtitleFontSize": small,
+        "fontSize": title_size,
+        "subtitleFontSize": caption_size,
         "fontWeight": "bold",
         "subtitlePadding": 6,
         "anchor": "start",
@@ -120,13 +125,14 @@ def pdf(svg: str) -> bytes:
 
 @lru_cache(CACHED_PICTURES)
 def _cached_svg(spec: str, theme: str, width: int, title: str, description: str, paper: bool) -> str:
-    """The SVG of the specification, as `svg` describes it. spec: as JSON, since the cache has to hash it."""
+    """The SVG of the specification, as `svg` describes it. spec: JSON text, which the cache can hash."""
     from vl_convert import vegalite_to_svg  # its script engine takes two seconds to start
 
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
-    label_width = max(90, min(220, width * 0.34))  # pixels, of names on the y axis
+    # Names on the y axis get a third of the picture, but at least 90 and at most 220 pixels. Longer ones are cut.
+    label_width = max(90, min(220, width * 0.34))
     y_axis = {"labelLimit": label_width, "labelExpr": shortened("datum.label", int(label_width / LETTER_WIDTH))}
-    # A margin for readers with fonts wider than the one measured here.
+    # The reader's font may be wider than the one with which labels are measured here.
     padding = {"left": round(label_width / 7), "top": 8, "right": 26, "bottom": 4}
     document = {
         **json.loads(spec),
@@ -136,6 +142,7 @@ def _cached_svg(spec: str, theme: str, width: int, title: str, description: str,
     }
     with _one_at_a_time:
         picture = vegalite_to_svg(_resolved(document, colours))
+    # The text alternative, the hatches and the background belong first into the <svg> element.
     opening_tag, content = picture.split(">", 1)
     alternative = f"<title>{escape(title)}</title>" if title else ""
     alternative += f"<desc>{escape(description)}</desc>" if description else ""
@@ -158,13 +165,14 @@ def palette() -> dict[str, dict[str, str]]:
 
 
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
-    """A part of the specification without links, with the value of each colour in place of "var(--name)".
+    """`part` of a specification as it is drawn: with the value of each colour "var(--name)", and without links.
 
-    Data stay as they are. paints: whether `part` is within a member with colours.
+    Data stay as they are, since "var(--name)" can be the name of a system. paints: whether `part` is within a
+    member that has colours. DATA, PAINTS and LINKS are the names of such members.
     """
     if isinstance(part, str):
         variable = re.fullmatch(r"var\(--([\w-]+)\)", part)
-        return colours[variable[1]] if variable and paints else part
+        return colours[variable[1]] if variable and paints else part  # [1]: the name
     if isinstance(part, list):
         return [_resolved(item, colours, paints) for item in part]
     if isinstance(part, dict):

@@ -104,7 +104,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
     A row: query (key), text, value, below (bool: the value is below the neutral point), url.
     """
     keys = [row["query"] for row in rows]
-    padding = 0.15 if len(rows) <= 120 else 0
+    padding = 0.15 if len(rows) <= 120 else 0  # more bars are too thin for gaps
     base = alt.Chart(alt.NamedData("bars")).encode(
         x=alt.X("query:N").sort(None).axis(None).scale(domain=keys, paddingInner=padding, paddingOuter=0),
         y=alt.Y("value:Q", title=None, axis=alt.Axis(format=SHORT)).scale(
@@ -123,14 +123,15 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
 def deltas(rows: Rows) -> dict:
     """A bar for the difference of two systems on each query, from a line at 0, in the order of the rows.
 
-    A row: query (key), text, first and second (the values), value (the difference), url, start and end (the place
-    on the axis, since a bar can stand for several queries). A difference of 0 is a thick piece of the line.
+    A row: query (key), text, first and second (the values), value (the difference), url, start and end (where the
+    bar begins and ends, in queries: one bar can stand for several). A difference of 0 is a thick piece of the
+    line.
     """
     values = [row["value"] for row in rows] + [0.0]
-    margin = 0.05 * (max(values) - min(values)) or 1.0
+    margin = 0.05 * (max(values) - min(values)) or 1.0  # 1.0 where all differences are 0
     y = alt.Y("value:Q", title=None, axis=alt.Axis(format=SIGNED))
     y = y.scale(domain=[min(values) - margin, max(values) + margin], nice=False)
-    queries = rows[-1]["end"] if rows else 1
+    queries = rows[-1]["end"] if rows else 1  # the axis ends where the last bar does
     base = alt.Chart(alt.NamedData("deltas")).encode(
         x=alt.X("start:Q").axis(None).scale(domain=[0, queries], nice=False),
         x2=alt.X2("end:Q"),
@@ -142,7 +143,7 @@ def deltas(rows: Rows) -> dict:
             alt.Tooltip("second:Q", title="to", format=".4f"),
         ],
     )
-    # Outlines would hide thin bars.
+    # Bars of more queries are so thin that an outline would hide them.
     outline = alt.StrokeWidthValue(0.75 if queries <= 120 else 0)
     bars = base.encode(y=y, y2=alt.Y2Datum(0), strokeWidth=outline)
     rises = bars.transform_filter("datum.value > 0").mark_rect(fill="var(--p3)")

@@ -21,18 +21,19 @@ STRIP_SHARE = 0.8  # the share of a rater's height within which dots stand
 
 
 def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
-    """The confusion matrix of grades: for each grade of one rater, the share of each grade of another.
+    """The confusion matrix of grades: where one rater gave the grade of a row, the share of each grade of another.
 
-    A cell: one and other (labels, as in `grades`), share (of the row; None for an empty row), couples (count).
+    A cell: one and other (labels of grades), share (of the row; None for an empty row), couples (how many pairs of
+    grades it counts). grades: the labels in their order, each the value and then the name.
     """
     scale = alt.Scale(domain=list(grades), paddingInner=0.04, paddingOuter=0)
-    # Columns have only the values of the grades: names fit once, on the rows.
-    value = "split(datum.label, ' ')[0]"
-    columns = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value)
+    # Rows have whole labels. Columns are too narrow for them, and have the values alone.
+    value_of_grade = "split(datum.label, ' ')[0]"
+    column_axis = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value_of_grade)
     # Only the shades on which numbers are readable.
     shades = alt.Scale(type="threshold", domain=list(SHADE_LIMITS), range=list(SHADES[:3]))
     base = alt.Chart(alt.NamedData("cells")).encode(
-        x=alt.X("other:N", sort=None, title=None, scale=scale, axis=columns),
+        x=alt.X("other:N", sort=None, title=None, scale=scale, axis=column_axis),
         y=alt.Y("one:N", sort=None, title=None, scale=scale, axis=alt.Axis(labelColor=INK, grid=False)),
         tooltip=[
             alt.Tooltip("one:N", title="One gave"),
@@ -58,10 +59,10 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
     (how many grades of the period others graded, too), first and last (numbers of the rater's grades, from 1),
     significant (bool: the drift of the rater is significant). Values and intervals are clipped to the strip.
     """
-    height = STRIP_SHARE / (2 * reach)
+    height = STRIP_SHARE / (2 * reach)  # of a bias of 1, in strips
 
     def at(name: str) -> str:
-        """The Vega expression of the place of this number, from the top: each rater has a height of 1."""
+        """The Vega expression of where this number stands, from the top. The strip of a rater is 1 high."""
         return f"datum.place + 0.5 - {height} * clamp(datum.{name}, {-reach}, {reach})"
 
     placed = alt.Chart(alt.NamedData("dots"))
@@ -85,6 +86,7 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
         bars.encode(y=_strips("top:Q", raters), y2=alt.Y2("bottom:Q"), stroke=stroke),
         points.encode(y=_strips("at:Q", raters), stroke=stroke, fill=fill),
     ]
+    # No bias: the middle of each strip.
     middles = [{"at": place + 0.5} for place in range(len(raters))]
     return vega_lite(layers, height=RATER_HEIGHT * len(raters), dots=dots, none=middles)
 

@@ -78,11 +78,11 @@ def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
 
 
 def end_labels(values: Mapping[str, float], domain: list[float], height: int) -> tuple[alt.Chart, list[dict]]:
-    """The name of each system at the end of its line, and the data set `names` with their places on the scale.
+    """The layer with the name of each system at the end of its line, and the rows of its data set `names`.
 
-    values: where the line of each system ends.
+    values: where the line of each system ends; domain: the ends of the scale; height: of the chart, in pixels.
     """
-    label_height = LABEL_HEIGHT * (domain[1] - domain[0]) / height  # on the scale
+    label_height = LABEL_HEIGHT * (domain[1] - domain[0]) / height  # in units of the scale
     places = spread_labels([*values.values()], label_height)
     rows = [{"system": name, "place": place} for name, place in zip(values, places, strict=True)]
     names = alt.Chart(alt.NamedData("names")).mark_text(align="left", baseline="middle", dx=10)
@@ -122,7 +122,8 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
 def line_and_dots(base: alt.Chart, rows: Rows, *, size: int, width: float = 1.5, **line) -> list[alt.Chart]:
     """A line for each system and a dot at each of its values; those of the leader are accented.
 
-    Dashes and shapes tell the systems apart, since their names stand at the ends of the lines alone.
+    Dashes and shapes tell the systems apart, since their names stand at the ends of the lines alone. size, width:
+    of dots and of their outlines; line: further properties of the lines.
     """
     stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     dash, shape = looks(rows)
@@ -141,7 +142,9 @@ def looks(rows: Rows) -> tuple[alt.StrokeDash, alt.Shape]:
 
     A row: system, leader (bool: a solid line with circles), and optionally ideal (bool: the dotted line).
     """
+    # The first dash is the solid line, and the first shape the circle.
     leader_first = sorted(rows, key=lambda row: not row["leader"])
+    # Each system once.
     systems = list(dict.fromkeys(row["system"] for row in leader_first if not row.get("ideal")))
     ideal_lists = list(dict.fromkeys(row["system"] for row in rows if row.get("ideal")))
     dashes = [*islice(cycle(DASHES), len(systems)), *(DOTTED for _ in ideal_lists)]

@@ -39,8 +39,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     fill = where("leader", alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
-        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK),
-        tooltip=of_mean(),
+        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK), tooltip=of_mean()
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
     bars, dots, numbers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), stroke, fill)
@@ -77,9 +76,10 @@ def with_neutral(rows: Rows, neutral: float | None) -> Rows:
 
 
 def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float | None) -> list[alt.Chart]:
-    """The layers of bounds and of the score of an empty list, where these are known.
+    """The layers behind the means: bounds, and the score of an empty list, where these are known.
 
-    Bounds are a thin line from `lowest` to `highest` with caps, visible even within the interval.
+    Bounds are a thin line from `lowest` to `highest` with caps, visible even within the interval. neutral: the
+    score of an empty list, a tick in each row; None: not known.
     """
 
     def at(name: str) -> alt.X:
@@ -107,8 +107,8 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     first ranks count most.
     """
     cutoffs = sorted({row["cutoff"] for row in rows})
-    last = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
-    last_values = {row["system"]: row["value"] for row in last}
+    rows_at_end = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
+    last_values = {row["system"]: row["value"] for row in rows_at_end}
     height = max(300, LABEL_HEIGHT * (len(last_values) + 2))
     with_band = [row for row in rows if row["leader"] or len(last_values) <= MOST_BANDS]
     bands = [row for row in with_band if row.get("low") is not None]
@@ -125,10 +125,10 @@ def running(rows: Rows) -> dict:
 
     A row: system, cutoff (rank), value, leader (bool), ideal (bool: the row is of the ideal list).
     """
-    last_values = {row["system"]: row["value"] for row in rows}
+    last_values = {row["system"]: row["value"] for row in rows}  # the deepest rank comes last
     height = max(280, LABEL_HEIGHT * (len(last_values) + 2))
     values = [row["value"] for row in rows] + [0.0]
-    domain = [min(values), max(values) or 1.0]
+    domain = [min(values), max(values) or 1.0]  # 1.0 where no list has a gain
     deepest = max(row["cutoff"] for row in rows)
     x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)
     x = x.axis(grid=False, format="d", tickMinStep=1, tickCount=10)

@@ -12,7 +12,7 @@ from ratings.models import Collection
 
 from .. import record
 from ..measures import Rankings
-from ..page.documents import known
+from ..page.documents import none_for_nan
 from ..results.csv_and_json import made_by
 from ..scores import Asked, Evaluation, beside_mean, evaluate, expected_by_query, of_rankings
 from ..significance import common_queries, paired
@@ -162,9 +162,9 @@ def worst(collection: Collection, evaluation: Evaluation, pair: list[str], diffe
         {
             "query": queries["key"].iloc[row],
             "text": queries["text"].iloc[row],
-            "release": known(values[row, 0]),
-            "anchor": known(values[row, 1]),
-            "difference": known(difference[row]),
+            "release": none_for_nan(values[row, 0]),
+            "anchor": none_for_nan(values[row, 1]),
+            "difference": none_for_nan(difference[row]),
             "path": reverse("query", args=[collection.slug, queries["pk"].iloc[row]]) + query_string,
         }
         for row in lost[:WORST_QUERIES]

@@ -25,7 +25,7 @@ from ..frozen import content
 from ..frozen.content import Judged, Lines, Settings
 from ..measures import Judgments, Measure, parse_measure
 from ..measures.arrays import pair_key, pair_of
-from ..page.documents import known
+from ..page.documents import none_for_nan
 from ..record import InUse, Keys, Machine, Record
 from ..record.drawn import DrawnRows, PoolRows, RoundRows
 from ..scores.expected import Expected
@@ -90,7 +90,7 @@ def machine_lines(state: State, keys: Keys) -> Iterator[str]:
     pairs = _pairs(state, keys)
     for row in _in_order(state, pairs):
         query, document = pairs[row]
-        grades = list(map(known, state.pool.machine[row]))
+        grades = list(map(none_for_nan, state.pool.machine[row]))
         if grades.count(None) < len(grades):
             yield content.as_line({"query": query, "document": document, "grades": grades})
 

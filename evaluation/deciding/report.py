@@ -10,7 +10,7 @@ from .. import measures as kernel
 from ..expected import Estimate, estimate, settled
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
-from ..page.documents import known
+from ..page.documents import none_for_nan
 from ..record import InUse, Record, cache, machines
 from ..record.drawn import rounds_so_far
 from ..scores import Asked, mean_of, sampled_of
@@ -73,11 +73,11 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     rows = [
         Mean(
             system=name,
-            mean=known(estimated.mean[place]),
-            low=known(low[place]),
-            high=known(high[place]),
-            best=known(best[place]),
-            plain=known(plain[place]),
+            mean=none_for_nan(estimated.mean[place]),
+            low=none_for_nan(low[place]),
+            high=none_for_nan(high[place]),
+            best=none_for_nan(best[place]),
+            plain=none_for_nan(plain[place]),
             outside=state.outside[name],
             queries=int(queries[place]),
         )

@@ -18,7 +18,7 @@ from ..measures import PROFILES, Measure
 from ..measures.options import TEXT_NAMES
 from ..measures.refusal import WrongOption
 from ..scores import Asked, Evaluation, options_for
-from ..scores.asked import DEFAULTS, MEASURE, PROFILE, ending, query_string
+from ..scores.asked import DEFAULTS, MEASURE, PROFILE, query_string, short_query_string
 from ..scores.expected import MOST_PAIRS, expected_means
 from . import options as panel
 from .words import degree
@@ -39,15 +39,15 @@ class CannotAnswer(ValueError):
 
 
 @contextmanager
-def told_to_reader() -> Iterator[None]:
-    """Around what the options in the address can make impossible: raises CannotAnswer in place of ValueError."""
+def raising_cannot_answer() -> Iterator[None]:
+    """A context in which a ValueError becomes a CannotAnswer, since an option in the address caused it."""
     try:
         yield
     except ValueError as error:
         raise CannotAnswer(str(error)) from error
 
 
-@told_to_reader()
+@raising_cannot_answer()
 def evaluated(
     collection: Collection,
     asked: Asked,
@@ -76,7 +76,7 @@ def wanted_in(request: HttpRequest) -> bool:
     return value == "1"
 
 
-@told_to_reader()
+@raising_cannot_answer()
 def with_expected_in(request: HttpRequest, collection: Collection, evaluation: Evaluation) -> Evaluation:
     """The evaluation, with expected values if the address asks for them. Raises CannotAnswer."""
     if not wanted_in(request):
@@ -86,19 +86,20 @@ def with_expected_in(request: HttpRequest, collection: Collection, evaluation: E
 
 
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
-    """The measure, profile and options in the address of the request. Raises CannotAnswer.
+    """The measure, profile and options that the address asks for. Raises CannotAnswer.
 
-    An address that names one of them is whole: the usual defaults hold for all others, so that its numbers stay
-    when the collection gets other defaults.
+    Without any of them, the defaults of the collection hold. An address that names one takes the others from
+    DEFAULTS instead, so that its numbers stay when the collection gets other defaults.
     """
-    named = named_in(request)
-    if named.get("unjudged") == "grade":
+    texts = named_in(request)
+    # The form chose "grade" for unjudged documents, and its text field for that grade is empty.
+    if texts.get("unjudged") == "grade":
         missing = "the grade that is assumed for them is missing; 0 or 1, for example."
         raise CannotAnswer(f"unjudged documents: {missing}")
-    if named:
-        named = DEFAULTS | named
-    with told_to_reader():
-        return Asked.of(collection, **named)
+    if texts:
+        texts = DEFAULTS | texts  # otherwise `Asked.of` takes the defaults of the collection
+    with raising_cannot_answer():
+        return Asked.of(collection, **texts)
 
 
 def named_in(request: HttpRequest) -> dict[str, str]:
@@ -114,14 +115,16 @@ def defaults_of(collection: Collection, profile: str) -> dict[str, str]:
 
 
 def takes(*names: str, is_page: bool = True) -> Callable[[View], View]:
-    """A decorator of view(request, collection, …): refuses parameters that are not named, and shows CannotAnswer.
+    """A decorator of view(request, collection, …): the page takes only parameters in the address with these names.
 
-    names: the parameters that the page reads.
+    Others are refused with status 400, as is every CannotAnswer of the view. is_page: whether the refusal is a
+    page; else it is plain text.
     """
 
     def decorator(view: View) -> View:
         @wraps(view)
         def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+            """The response of the view, or the refusal. `names` and `is_page` are those of the decorator."""
             try:
                 if problem := problem_of_parameters(request, names):
                     raise CannotAnswer(problem)
@@ -134,33 +137,42 @@ def takes(*names: str, is_page: bool = True) -> Callable[[View], View]:
     return decorator
 
 
-def with_options(*names: str, many: Iterable[str] = (), spelled_out: bool = True) -> Callable[[View], View]:
-    """A decorator of view(request, collection, asked, …): passes `asked` from the address, or shows the error.
+def with_options(*names: str, many: Iterable[str] = (), redirects: bool = True) -> Callable[[View], View]:
+    """A decorator of view(request, collection, asked, …): passes the options in the address to it as `asked`.
 
-    names: the other parameters of the page; many: those that may also repeat. They are kept when the options
-    change.
-    spelled_out: if the collection has default options of its own, an address without options is redirected to the
-    one that names these. So an address that people share keeps its numbers when the defaults change.
+    A wrong address is answered with the error instead, and the form with the options, when it is sent, with a
+    redirect to the address that names what was chosen.
+
+    names: the other parameters that the page reads; many: those that may repeat. All of them stay in the address
+    when the options change.
+    redirects: in a collection with default options of its own, an address without options is redirected to the one
+    that names these. So an address that people share keeps its numbers when the defaults change.
     """
 
     def decorator(view: View) -> View:
         @wraps(view)
         def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
-            # The names of parameters that become hidden fields of the form: see `kept_in`.
-            request.kept = [name for name in (*names, *many) if name not in PLACE_PARAMETERS]
-            is_page = "ending" not in kwargs  # the ending of a file, such as csv
+            """The response of the view, a redirect, or the error. The decorator explains its parameters."""
+            other_parameters = (*names, *many)
+            # For `kept_in`, which makes them hidden fields of the form with the options.
+            request.kept = [name for name in other_parameters if name not in PLACE_PARAMETERS]
+            # Views of files get the ending in the address, such as csv; all others make pages.
+            is_page = "ending" not in kwargs
             try:
-                if problem := problem_of_parameters(request, (*OPTION_PARAMETERS, *names, *many), many):
+                if problem := problem_of_parameters(request, (*OPTION_PARAMETERS, *other_parameters), many):
                     raise CannotAnswer(problem)
-                if "panel" in request.GET:  # the form with the options was sent
+                # The form with the options was sent: `panel` is a hidden field of it.
+                if "panel" in request.GET:
                     return redirect(request.path + query_of_panel(request, collection))
                 asked = asked_in(request, collection)
-                is_bare = request.method == "GET" and is_page and not named_in(request)
-                if spelled_out and asked.spelled_out and is_bare:
+                lacks_options = request.method == "GET" and is_page and not named_in(request)
+                # To the address with the default options of the collection, and with all its other parameters.
+                if redirects and asked.has_own_defaults and lacks_options:
                     others = parameters_without(request, OPTION_PARAMETERS)
                     return redirect(request.path + query_string([*asked.texts, *others]))
                 return view(request, collection, asked, **kwargs)
             except (CannotAnswer, WrongOption) as error:
+                # The page with the error has the form, filled in as it was sent; a file has no form.
                 context = page(request, collection, "results") if is_page else None
                 return refused(request, collection, str(error), is_page=is_page, context=context)
 
@@ -187,18 +199,19 @@ def problem_of_parameters(request: HttpRequest, names: Iterable[str], many: Iter
 
 
 def query_of_panel(request: HttpRequest, collection: Collection) -> str:
-    """The query string for a submitted panel: only the options that differ from the profile.
+    """The query string for the form with the options as it was sent: only options that differ from the profile.
 
-    The parameter `panel` has the profile of the form as it was shown. A control with the value of that profile was
-    not changed by the reader, so that a change of the profile alone takes all options of the new one.
+    The parameter `panel` names the profile with which the form was shown. The reader did not change an option that
+    still has the value of that profile. So a change of the profile alone takes all options of the new one.
     """
     params = request.GET
     measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    shown_profile, new_profile = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
-    values = panel.values_in(params).items()
-    changed = [(name, text) for name, text in values if text not in (shown_profile[name], new_profile[name])]
-    parts = [("measure", measure), ("profile", profile), *changed, *kept_in(request)]
-    return ending(parts, spelled_out=bool(collection.default_options))
+    # The options of the profile that was shown, and of the one that was sent, as texts by name.
+    shown_options, new_options = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
+    sent_options = panel.values_in(params).items()
+    changes = [(name, text) for name, text in sent_options if text not in (shown_options[name], new_options[name])]
+    parts = [("measure", measure), ("profile", profile), *changes, *kept_in(request)]
+    return short_query_string(parts, with_measure=bool(collection.default_options))
 
 
 def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
@@ -225,7 +238,7 @@ def page(request: HttpRequest, collection: Collection, section: str, asked: Aske
 def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) -> dict:
     """The context of the form with measure, profile and options. One database query, for the scale.
 
-    Without `asked`, which is where the address has an error, the form shows what was sent.
+    asked: what the address asks for; None where it has an error: then the form shows the texts of the address.
     """
     params = request.GET
     default = {"measure": str(asked.measure), "profile": asked.profile} if asked else DEFAULTS
@@ -234,21 +247,22 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     profile_options = defaults_of(collection, profile)
     shown_options = profile_options | panel.values_in(params)
     if asked:
-        shown_options |= asked.options.as_dict() | dict(asked.of_judgments)  # in their usual spelling
+        # The same options in their usual spelling.
+        shown_options |= asked.options.as_dict() | dict(asked.of_judgments)
     grades = list(collection.grades.all())
     controls = panel.controls(shown_options, profile_options, [grade.plain for grade in grades])
-    kept = kept_in(request)
-    spelled_out = bool(collection.default_options)
-    back = ending([("measure", measure), ("profile", profile), *kept], spelled_out=spelled_out)
+    other_parameters = kept_in(request)
+    parts_of_profile = [("measure", measure), ("profile", profile), *other_parameters]
+    query_of_profile = short_query_string(parts_of_profile, with_measure=bool(collection.default_options))
     return {
         "measure": measure,
         "offered": OFFERED_MEASURES,
         "profile": profile,
         "profiles": PROFILES,
         "controls": controls,
-        "departing": [control for control in controls if control["departs"]],
-        "kept": kept,  # hidden fields
-        "back": request.path + back,  # without the options
+        "departing": [control for control in controls if control["departs"]],  # from the profile
+        "kept": other_parameters,  # as hidden fields
+        "back": request.path + query_of_profile,  # the address with the options of the profile
         "is_default": asked is not None and dict(asked.texts) == collection.default_options,
         # The form does not show it: the page that compares systems takes it from here.
         "lowest": min((float(grade.value) for grade in grades), default=0.0),

@@ -65,16 +65,21 @@ def charted(request: HttpRequest, template: str, context: dict) -> HttpResponse:
 
 
 def picture(request: HttpRequest, charts: Iterable[Chart]) -> HttpResponse:
-    """The chart that ?chart= names, as SVG or with ?picture= as a file. Raises Http404 where there is none."""
+    """The chart that ?chart= names: as SVG for a page, or as a file of the type that ?picture= names.
+
+    Raises Http404 for an address that names no such chart, theme, width or type.
+    """
     theme = request.GET.get("theme", pictures.THEMES[0])
-    # `charted` calls this only for an address with ?chart=.
-    chart = next((chart for chart in charts if chart.id == request.GET["chart"]), None)
+    chart_id = request.GET["chart"]  # `charted` calls this only where the address has it
+    chart = next((chart for chart in charts if chart.id == chart_id), None)
     if not chart or theme not in pictures.THEMES:
         raise Http404("The page has no such chart.")
-    pixels, ending = width(request), request.GET.get("picture", "")  # "": a picture on a page
-    # Only charts with a title are files: those say what they show.
+    pixels = width(request)
+    ending = request.GET.get("picture", "")  # of the file; "" for a page
+    # A chart without a title cannot be a file, since nothing beside a file says what it shows.
     if ending and (not chart.title or ending not in PICTURE_TYPES):
         raise Http404("No such picture.")
+    # Too many requests wait for their chart already: see PICTURES_AT_ONCE.
     if not _turns.acquire(blocking=False):
         return busy(request, "The server is drawing charts for others now.")
     try:

@@ -7,8 +7,8 @@ from math import isnan
 Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
 
 
-def known(value):
-    """The value as a Python number, None for nan, so that every writer writes the same digits."""
+def none_for_nan(value):
+    """The value as Python has it, with None for nan, so that every writer writes the same digits."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and isnan(value) else value
 
@@ -16,7 +16,7 @@ def known(value):
 def numbers(row) -> dict:
     """The members of a dict, or the fields of a dataclass, as JSON has them."""
     fields = row if isinstance(row, dict) else vars(row)
-    return {name: known(value) for name, value in fields.items()}
+    return {name: none_for_nan(value) for name, value in fields.items()}
 
 
 def table_of(header: list[str], rows: Iterable[Mapping]) -> Table:

@@ -28,9 +28,9 @@ class Files:
 
 
 def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., Files]], View]:
-    """A decorator of a view that returns `Files`: responds with the file that has the `ending` of the address.
+    """A decorator of a view that returns `Files`: responds with the one of them that the address asks for.
 
-    `names` and `many`: the parameters of the file besides options, as for `with_options`.
+    The address ends in csv, xlsx or json. names, many: the parameters besides options, as for `with_options`.
     """
 
     def decorator(view: Callable[..., Files]) -> View:
@@ -41,10 +41,11 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
         def wrapper(
             request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
         ) -> HttpResponse:
-            files = view(request, collection, asked, **kwargs)
+            """The file of this ending, from the `Files` of the view."""
+            made = view(request, collection, asked, **kwargs)
             if ending == "json":
-                return json_response(files.name, files.json())
-            return table_response(request, ending, files.name, *files.table())
+                return json_response(made.name, made.json())
+            return table_response(request, ending, made.name, *made.table())  # header and rows
 
         return wrapper
 

@@ -13,26 +13,31 @@ from .. import record
 from ..record import Version, cache
 from ..record.sql import columns_of
 
-_NONE = Value(0)
+_ZERO = Value(0)
 
 
 def holdings(collection: Collection) -> dict[str, int]:
-    """The counts of the collection. At most fourteen database queries; only changed queries are counted again."""
+    """What the collection has, as counts by name.
+
+    At most fourteen database queries. After a rating, only the counts of its query are made again.
+    """
     version = record.version(collection)
-    # Each count uses an index. The one of done assignments is by rater, and PostgreSQL uses it only with a list.
+    # PostgreSQL uses the index of done assignments, which is by rater, only with a list of raters.
     raters = list(collection.raters.order_by().values_list("pk", flat=True))
     done = Assignment.objects.filter(rater__in=raters, state=Assignment.State.DONE).count()
     waiting = Assignment.objects.filter(collection=collection).waiting().count()
     counts = cache.by_query(collection, version, "judged", lambda queries: _counts_by_query(collection, queries))
+    # The first row has the pks of the queries, whose sum means nothing.
     _, grades, cannot_judge, judged_pairs = counts.sum(axis=1).tolist()
     has_grade = Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
     raters_with_grades = collection.raters.counted().filter(has_grade)
-    textless = collection.documents.filter(body="")
+    without_text = collection.documents.filter(body="")
+    # `cache.count` calls the `count` of a query set only where the version has no such number yet.
     return imported_counts(collection, version) | {
-        "textless": cache.count(collection, version.unrated, "textless", textless.count),
+        "textless": cache.count(collection, version.unrated, "textless", without_text.count),
         "judged": judged_pairs,  # with a grade or an adjudication
         "ratings": grades,
-        "cannot": cannot_judge,  # answers
+        "cannot": cannot_judge,  # answers of raters that they cannot judge
         "raters": cache.count(collection, version, "raters", raters_with_grades.count),
         "pairs": Pair.objects.filter(query__collection=collection).count(),
         "wanted": waiting + done,  # assignments
@@ -50,13 +55,13 @@ def imported_counts(collection: Collection, version: Version) -> dict[str, int]:
 
 
 def _counts_by_query(collection: Collection, queries: list[int] | None) -> np.ndarray:
-    """Counts by query, int64[4, n]: the pk of the query, grades, "cannot judge" answers, judged pairs.
+    """Counts by query, int64[4, n]. Its rows: the pk of the query, grades, "cannot judge" answers, judged pairs.
 
-    A query has two columns to be added up, one of its ratings and one of its pairs. queries: pks; None: all of the
-    collection.
+    A query has two columns, one of its ratings and one of its pairs; the caller adds them up. queries: pks; None:
+    all of the collection.
     """
     ratings, pairs = Rating.objects.counted(), Pair.objects.order_by()
-    # A rating's own query is a copy without an index.
+    # Ratings are found by their rater or pair, since their column `query` is a copy without an index.
     if queries is None:
         ratings, pairs = ratings.filter(rater__collection=collection), pairs.filter(query__collection=collection)
     else:
@@ -64,9 +69,9 @@ def _counts_by_query(collection: Collection, queries: list[int] | None) -> np.nd
     has_grade = Exists(Rating.objects.counted().filter(pair=OuterRef("pk"), grade__isnull=False))
     judged_pairs = pairs.filter(has_grade | Q(adjudication__isnull=False))
     of_ratings = ratings.values_list("query").annotate(
-        grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_NONE
+        grades=Count("grade"), cannot=Count("pk") - Count("grade"), pairs=_ZERO
     )
-    of_pairs = judged_pairs.values_list("query").annotate(grades=_NONE, cannot=_NONE, pairs=Count("pk"))
+    of_pairs = judged_pairs.values_list("query").annotate(grades=_ZERO, cannot=_ZERO, pairs=Count("pk"))
     statements = [counts.query.sql_with_params() for counts in (of_ratings, of_pairs)]
     return np.hstack([columns_of(statement, params, columns=4) for statement, params in statements])
 
@@ -81,7 +86,10 @@ class NextStep:
 
 
 def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
-    """The first step that is missing before there are scores; None where there are. held: as from `holdings`."""
+    """What is missing before there are scores, and how to get it; None where nothing is.
+
+    held: what the collection has, as from `holdings`. The steps come in the order in which they are done.
+    """
     nothing_judged = "Nothing has been judged yet, so there is no score."
     if not held["queries"]:
         lack = "This collection has no queries yet."

@@ -149,14 +149,16 @@ def values_in(params: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_force(asked: Asked) -> list[dict]:
-    """Each option in force: label, phrase, whether it departs from the profile, whether the measure uses it.
+    """Each option in force as {label, words, departs, used}, for the list of a page.
 
-    What the parameters of the measure state, such as dcg= and rel=, departs from no profile.
+    words: a phrase with its value; departs: whether it differs from the profile; used: whether the measure reads
+    it. A parameter of the measure can set options, too, and what it sets departs from no profile: dcg= sets gain
+    and discount, rel= sets relevant_from.
     """
     measure, phrases = asked.measure, _phrases(asked)
-    # The base of the logarithm stands in the phrase of the discount.
+    # The base of the logarithm has no phrase of its own: that of the discount has it.
     departing = {"discount" if name == "log_base" else name for name in asked.departing}
-    # Options that only some measures read, and this one does not.
+    # OF_SOME: the options that only some measures read.
     unused = set(OF_SOME) - set(MEASURES[measure.name].reads)
     params = dict(measure.params)
     if "dcg" in params:
@@ -167,6 +169,7 @@ def in_force(asked: Asked) -> list[dict]:
         grade = decimal_text(float(params["rel"]))
         phrases["relevant_from"] = f"grade {grade}, by rel={grade}"
     phrases |= {name: f"{phrases[name]}, not used by {measure}" for name in unused}
+    # ABOUT: (label, explanation) of each option.
     return [
         {"label": ABOUT[name][0], "words": phrase, "departs": name in departing, "used": name not in unused}
         for name, phrase in phrases.items()
@@ -176,8 +179,9 @@ def in_force(asked: Asked) -> list[dict]:
 def _phrases(asked: Asked) -> dict[str, str]:
     """The phrase of each option in force, by name; the phrase of `discount` also has the base of the logarithm."""
     options = effective(asked.measure, asked.options)
-    texts = options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
-    phrases = {name: PHRASES.get(name, {}).get(text, text) for name, text in texts.items()}
+    values = options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
+    # A value without a phrase stands for itself.
+    phrases = {name: PHRASES.get(name, {}).get(value, value) for name, value in values.items()}
     base = phrases.pop("log_base")
     phrases["discount"] = f"1 / log{base}(rank + 1)"
     if options.discount == "jk2002":

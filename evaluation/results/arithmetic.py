@@ -5,18 +5,21 @@ from ..page.numbers import number
 
 
 def sums(sides: list[dict], explanations: list[Explanation]) -> list[dict]:
-    """The rows of the arithmetic: the worst and the empty list, if all systems have the same, then each system.
+    """The rows of the arithmetic of nDCG: a name, the quotient as text, and its value.
 
-    sides: a row with `system` and `ndcg` for each of the explanations.
+    First the worst and the empty list, if these are the same for all systems, then a row for each system. sides:
+    the systems, each with `system` (its name) and `ndcg`, in the order of the explanations.
     """
     first = explanations[0]
     rows = []
-    all_alike = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
-    # Without negative gains the worst list has a DCG of 0, as the empty one has.
-    if all_alike and first.min_dcg and first.span:
+    have_same_ends = len({(explanation.idcg, explanation.min_dcg) for explanation in explanations}) == 1
+    # Only with negative gains: otherwise the worst list has a DCG of 0, as the empty list has. `span` is the IDCG
+    # less the DCG of the worst list; where it is 0, nDCG is undefined.
+    if have_same_ends and first.min_dcg and first.span:
         rows.append({"name": "Worst list", "arithmetic": quotient(first, first.min_dcg), "value": 0.0})
-        empty = -first.min_dcg / first.span
-        rows.append({"name": "Score of an empty list", "arithmetic": quotient(first, 0.0), "value": empty})
+        score_of_empty_list = -first.min_dcg / first.span
+        text = quotient(first, 0.0)
+        rows.append({"name": "Score of an empty list", "arithmetic": text, "value": score_of_empty_list})
     for side, explanation in zip(sides, explanations, strict=True):
         text = quotient(explanation, explanation.dcg)
         rows.append({"name": side["system"], "arithmetic": text, "value": side["ndcg"], "why": explanation.reason})

@@ -12,22 +12,23 @@ from ..scores.expected import Expected
 def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     """The chart of the mean of each system, or of the expected means where they have intervals.
 
-    most: show only so many systems, those with the highest means; None: all. Expected means are never cut.
+    most: how many systems it shows at most, those with the highest means; None: all, as for expected means always.
     """
     if expected := evaluation.expecting.interval:
         return _expected_chart(evaluation, expected)
-    shown = evaluation.standings[:most]
+    shown = evaluation.standings[:most]  # the highest mean first
     means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
     alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
     numbers = ("mean", "low", "high", "lowest", "highest", "queries")
     with_mean = [standing for standing in shown if standing.mean is not None]
-    rows = [as_row(standing, *numbers, leader=standing.system == evaluation.names[0]) for standing in with_mean]
+    leader = evaluation.names[0]
+    rows = [as_row(standing, *numbers, leader=standing.system == leader) for standing in with_mean]
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
 
 def means_caption(evaluation: Evaluation) -> str:
-    """What a picture of the means shows, and their measure and options, for who has the picture alone."""
+    """The caption of a picture file of the means: what its marks are, and below that the measure and options."""
     if expected := evaluation.expecting.interval:
         intervals = "90 % interval for missing judgments"
         return f"Dots are expected means, lines their {intervals}.\n{expected.measure} {expected.options}"
@@ -41,24 +42,16 @@ def means_caption(evaluation: Evaluation) -> str:
 
 
 def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
-    """The expected means with their intervals, each beside the plain mean of its system."""
+    """The chart of the expected means with their intervals, each beside the plain mean of its system."""
     numbers = ("mean", "low", "high", "lowest", "highest")
     rows, texts = [], []
     for standing in evaluation.standings:
         estimate = expected.of(standing.system)
         if estimate.mean is None:
             continue
-        rows.append(
-            as_row(
-                standing,
-                *numbers,
-                expected=estimate.mean,
-                expected_low=estimate.low,
-                expected_high=estimate.high,
-                final=expected.final,
-                leader=expected.leader == standing.system,
-            )
-        )
+        means = {"expected": estimate.mean, "expected_low": estimate.low, "expected_high": estimate.high}
+        is_leader = expected.leader == standing.system
+        rows.append(as_row(standing, *numbers, **means, final=expected.final, leader=is_leader))
         interval = f"({decimals(estimate.low)} to {decimals(estimate.high)})"
         plain = decimals(standing.mean)
         texts.append(f"{standing.system} {decimals(estimate.mean)} {interval}, plain {plain}")
@@ -80,15 +73,20 @@ def cutoffs_of(evaluation: Evaluation) -> list[Measure]:
 
 
 def curves_chart(evaluation: Evaluation, measures: list[Measure]) -> dict[str, Chart]:
-    """The means of each system in these measures, which differ in the cutoff; empty where there is no mean."""
+    """{"curves": the chart of the mean of each system over the cutoff}; empty where no system has a mean.
+
+    measures: the asked one at each cutoff, the smallest first.
+    """
     leader = evaluation.names[0]
-    curves = evaluation.across(measures)  # (a standing, those of its system in each measure)
+    curves = evaluation.across(measures)  # (standing of a system, its standings in `measures`)
     rows = []
     for standing, points in curves:
+        is_leader = standing.system == leader
         for measure, point in zip(measures, points, strict=True):
             if point.mean is not None:
-                looks = {"cutoff": measure.cutoff, "leader": standing.system == leader}
-                rows.append(as_row(point, "low", "high", value=point.mean, **looks))
+                rows.append(
+                    as_row(point, "low", "high", value=point.mean, cutoff=measure.cutoff, leader=is_leader)
+                )
     if not rows:
         return {}
     asked = evaluation.asked

@@ -75,7 +75,7 @@ class Compared:
         """The mean of the system over the common queries, or over all searches of the log."""
         values = self.values(system)
         if self.sampled:
-            return documents.known(mean_of_searches(values[:, np.newaxis], self.sampled)[0])
+            return documents.none_for_nan(mean_of_searches(values[:, np.newaxis], self.sampled)[0])
         return float(values.mean()) if values.size else None
 
     def difference(self, baseline: str, system: str) -> np.ndarray:
@@ -84,16 +84,17 @@ class Compared:
 
     @cached_property
     def bounds(self) -> list[tuple[float, float] | None]:
-        """The least and greatest difference of means that missing judgments allow, by pair; None: not known.
+        """The least and greatest difference of means that missing judgments allow, for each pair; None: not known.
 
-        On each query, an end takes the lower bound of one system and the upper bound of the other, as if no
-        document were in both lists. Queries for which a system may still turn out to have no value are in the mean
-        or not, whichever makes the interval wider. So the exact interval can only be narrower.
+        The least difference takes, on each query, the lower bound of the system and the upper bound of the
+        baseline, as if no document were in both lists; the greatest difference the other two. Queries for which a
+        system may still turn out to have no value are in the mean or not, whichever makes the interval wider. So
+        the exact interval can only be narrower.
         """
         if not all((self.measure, name) in self.evaluation.bounds for name in self.systems):
             return [None] * len(self.pairs)
         by_system = {name: self.evaluation.bounds[self.measure, name] for name in self.systems}
-        # Whether all systems will have a value in the end, and whether all may, bool[queries].
+        # Whether all systems will have a value once all is judged, and whether all may have one, bool[queries].
         certain = np.all([bounds.certain for bounds in by_system.values()], axis=0)
         possible = np.all([bounds.possible for bounds in by_system.values()], axis=0)
         differences = []
@@ -105,14 +106,19 @@ class Compared:
         return differences
 
     def rows(self) -> list[dict]:
-        """A row for each pair. With bounds it has `lowest` and `highest`, which can withdraw the verdict."""
+        """A row for each pair, with the columns of documents and tables, in their order.
+
+        Some are there only where they have a meaning: `drawn`, `plain` and `traffic` for queries drawn from a log,
+        `lowest` and `highest` with bounds, which can also withdraw the verdict, and those of expected values.
+        """
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
             row: dict = {"measure": str(self.measure), "baseline": baseline, "system": system}
             row["queries"] = self.tests.queries
             if self.sampled:
                 row["drawn"] = self.tests.drawn
-            row |= beside_mean(self.difference(baseline, system), self.evaluation.sampled)  # {} without a log
+            # `plain` and `traffic`; nothing without a log.
+            row |= beside_mean(self.difference(baseline, system), self.evaluation.sampled)
             row["dropped"] = len(self.dropped)
             row |= {"baseline_mean": self.mean(baseline), "system_mean": self.mean(system)}
             if self.evaluation.bounds:
@@ -133,14 +139,17 @@ def compared(
     seed: int = SEED,
     measures: Sequence[Measure] = (),
 ) -> list[Compared]:
-    """Comparisons by each measure: of the baseline with each of the others (none named: all), or of all pairs.
+    """A comparison by each measure: of the baseline with each of the others or, with `all_pairs`, of all pairs.
 
-    Corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a system that is
-    not in the evaluation, and for one that is compared with itself.
+    others: names of systems; empty for all but the baseline. draws, seed: of the random numbers of the tests.
+    measures: empty for those of the evaluation.
+
+    P-values are corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a
+    system that is not in the evaluation, and for one that is compared with itself.
     """
     if not others:
         others = [name for name in evaluation.systems if name != baseline]
-    systems = tuple(dict.fromkeys([baseline, *others]))  # each once
+    systems = tuple(dict.fromkeys([baseline, *others]))  # each once, though `others` may repeat one
     for name in systems:
         refuse_unknown("system", name, evaluation.systems)
     if baseline in others:
@@ -152,8 +161,9 @@ def compared(
     correction = "hsd" if all_pairs else "holm"
     results = []
     for measure in measures or evaluation.measures:
-        values = evaluation.counting(systems, measure)
-        common = common_queries(values)
+        values = evaluation.counting(systems, measure)  # [queries, systems]
+        common = common_queries(values)  # bool[queries]: all of the systems have a value
+        # Where the queries were drawn from a log, also what the common ones stand for.
         sampled = evaluation.sampled and evaluation.sampled.answered(common)
         tests = compare(values[common], pairs_of_columns, draws, seed, correction, sampled)
         results.append(Compared(evaluation, measure, systems, pairs, tests))
@@ -161,14 +171,15 @@ def compared(
 
 
 def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pairs: bool) -> Compared:
-    """The comparison by the asked measure as pages draw it.
+    """The comparison by the asked measure, with as many random draws as pages have time for.
 
-    It is cached with the scores, so that a change of a rating makes it again.
+    It is cached with the scores, so that a change of a rating makes it again. Parameters: as for `compared`.
     """
     measure = evaluation.asked.measure
 
     def compare_systems() -> Compared:
-        return compared(evaluation, baseline, others, all_pairs, DRAWS_ON_PAGES, SEED, [measure])[0]
+        [comparison] = compared(evaluation, baseline, others, all_pairs, DRAWS_ON_PAGES, SEED, [measure])
+        return comparison
 
     key = ("compared", measure, baseline, tuple(others), all_pairs)
     return evaluation.table.remember(key, compare_systems)
@@ -187,8 +198,12 @@ def _bounded(result: Comparison, bounds: tuple[float, float] | None) -> Comparis
 
 
 def document(comparisons: Sequence[Compared], per_query: bool = False) -> dict:
-    """The JSON document: the settings of the tests, then an entry for each measure and pair."""
-    evaluation, tests = comparisons[0].evaluation, comparisons[0].tests
+    """The JSON document: the settings of the evaluation and of the tests, then an entry for each measure and pair.
+
+    comparisons: of the same systems, by one measure each. per_query: whether entries also have the difference of
+    each query, and the reasons why queries are left out.
+    """
+    evaluation, tests = comparisons[0].evaluation, comparisons[0].tests  # all have the same settings
     settings = {
         "systems": list(comparisons[0].systems),
         "alpha": ALPHA,
@@ -212,7 +227,7 @@ def document(comparisons: Sequence[Compared], per_query: bool = False) -> dict:
 
 def differences(result: Compared, baseline: str, system: str) -> dict[str, float | None]:
     """The difference of two systems by query key; None where the query is left out, 0 for a rounding error."""
-    differences = map(documents.known, result.difference(baseline, system).tolist())
+    differences = map(documents.none_for_nan, result.difference(baseline, system).tolist())
     return dict(zip(result.evaluation.table.record.queries["key"], differences, strict=True))
 
 
@@ -230,18 +245,22 @@ def table(comparisons: Sequence[Compared]) -> documents.Table:
 
 
 def every_query(comparisons: Sequence[Compared]) -> documents.Table:
-    """The CSV table by query: a row for each measure, pair and query, with a reason where it is left out."""
+    """The CSV table by query: a row for each measure, pair and query.
+
+    reason: "counted", or why the query is left out of the comparison.
+    """
     header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for compared in comparisons:
         asked, measure = compared.evaluation.asked, compared.measure
         made_by = [asked.profile, asked.fingerprint_of(measure)]
         for pair in compared.pairs:
+            # Both have all queries, in the order of the record.
             values = compared.evaluation.counting(pair, measure).tolist()  # [queries, 2]
-            by_query = differences(compared, *pair)
-            for values_of_query, (query, difference) in zip(values, by_query.items(), strict=True):
+            difference_by_query = differences(compared, *pair)
+            for values_of_query, (query, difference) in zip(values, difference_by_query.items(), strict=True):
                 reason = compared.why_left_out.get(query, REASONS[COUNTED])
-                cells = [*map(documents.known, values_of_query), difference, reason]
+                cells = [*map(documents.none_for_nan, values_of_query), difference, reason]
                 rows.append([str(measure), *pair, query, *cells, *made_by])
     return [*header, "profile", "options"], rows
 

@@ -6,25 +6,25 @@ Numbers are plain Python numbers at full precision; a missing value is None.
 from collections.abc import Iterable, Mapping
 
 from ..measures import COUNTED, REASONS, Difference, Explanation, Measure, Row, parse_measure
-from ..page.documents import Table, known, table_of
+from ..page.documents import Table, none_for_nan, table_of
 from ..scores import Evaluation
 
 
 def document(evaluation: Evaluation, per_query: bool = False, older_texts: int | None = None) -> dict:
-    """The JSON document: the options, and an entry for each system and measure, with `per_query` also by query.
+    """The JSON document: the settings of the evaluation, and an entry for each system and measure.
 
-    By query, `per_query` has the value, and `why_per_query` the reason where the query counts in no mean.
+    per_query: whether entries also have, by query, the values and the reasons why queries count in no mean.
     older_texts: as from `trust.older_texts`; None, of files and of what was stored, leaves it out.
     """
-    shown = evaluation.shown
-    results = [
-        {"system": row.system, "measure": row.measure, "fingerprint": evaluation.fingerprint_of(row.measure)}
-        | row.row(shown)
-        | (_by_query(evaluation, row.measure, row.system) if per_query else {})
-        for row in evaluation.by_column.values()  # one for each system and measure
-    ]
-    aged = {} if older_texts is None else {"older_texts": older_texts}
-    return made_by(evaluation) | aged | expectations(evaluation) | {"results": results}
+    names_of_numbers = evaluation.shown
+    results = []
+    for standing in evaluation.by_column.values():
+        system, measure = standing.system, standing.measure
+        entry = {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+        entry |= standing.row(names_of_numbers) | (_by_query(evaluation, measure, system) if per_query else {})
+        results.append(entry)
+    about_texts = {} if older_texts is None else {"older_texts": older_texts}
+    return made_by(evaluation) | about_texts | expectations(evaluation) | {"results": results}
 
 
 def made_by(evaluation: Evaluation) -> dict:
@@ -52,7 +52,7 @@ def _by_query(evaluation: Evaluation, measure: str, system: str) -> dict[str, di
     columns |= {f"{end}_per_query": values for end, values in _bounds(evaluation, measure, system).items()}
     reasons = evaluation.reasons[measure, system]
     by_query = {
-        name: dict(zip(reasons.index, map(known, column), strict=True)) for name, column in columns.items()
+        name: dict(zip(reasons.index, map(none_for_nan, column), strict=True)) for name, column in columns.items()
     }
     return by_query | {"why_per_query": reasons[reasons != REASONS[COUNTED]].to_dict()}
 
@@ -77,34 +77,42 @@ def means(evaluation: Evaluation, older_texts: int | None = None) -> Table:
 
 
 def every_query(evaluation: Evaluation) -> Table:
-    """The CSV table by query: a row for each system, measure and query."""
-    ends = ["lowest", "highest"] if evaluation.bounds else []
+    """The CSV table by query: a row for each system, measure and query.
+
+    It has columns for bounds if any measure has them.
+    """
+    names_of_bounds = ["lowest", "highest"] if evaluation.bounds else []
     table = []
     for system, measure in evaluation.by_column:
         values, reasons = evaluation.per_query[measure, system], evaluation.reasons[measure, system]
-        no_bounds = dict.fromkeys(ends, [None] * len(values))
-        bounds = no_bounds | _bounds(evaluation, measure, system)
+        # The cells stay empty for a measure without bounds.
+        empty_columns = dict.fromkeys(names_of_bounds, [None] * len(values))
+        bounds = empty_columns | _bounds(evaluation, measure, system)
         made_by = [evaluation.asked.profile, evaluation.asked.fingerprint_of(measure)]
         for query, *cells in zip(values.index, values, reasons, *bounds.values(), strict=True):
-            table.append([system, measure, query, *map(known, cells), *made_by])
-    return ["system", "measure", "query", "value", "reason", *ends, "profile", "options"], table
+            table.append([system, measure, query, *map(none_for_nan, cells), *made_by])
+    return ["system", "measure", "query", "value", "reason", *names_of_bounds, "profile", "options"], table
 
 
 def queries_with_texts(evaluation: Evaluation) -> Table:
-    """The CSV table that pages offer: a row for each query and system, in the asked measure and with texts."""
+    """The CSV table that pages offer: a row for each query, with its text, and system, in the asked measure.
+
+    documents: the length of the ranking, empty where the system has none; judgments: how many the query has.
+    """
     asked, record, judgments = evaluation.asked, evaluation.table.record, evaluation.judgments
     header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
     header += ["documents", "judgments", "profile", "options"]
-    values, measure = evaluation.values(evaluation.systems), str(asked.measure)
+    values, measure = evaluation.values(evaluation.systems), str(asked.measure)  # [queries, systems]
     reasons = {name: evaluation.reasons[measure, name].tolist() for name in evaluation.systems}
-    judged = {name: evaluation.judged(name) for name in evaluation.systems}
+    judged_shares = {name: evaluation.judged(name) for name in evaluation.systems}
     rows = []
-    for row, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
+    for place, (key, text) in enumerate(record.queries[["key", "text"]].itertuples(index=False)):
         for column, name in enumerate(evaluation.systems):
             rankings = record.rankings[name]
-            length = rankings.length[row] if rankings.present[row] else None
-            cells = [key, text, name, measure, values[row, column], reasons[name][row], judged[name][row]]
-            rows.append([*cells, length, judgments.count[row], asked.profile, asked.fingerprint])
+            length = rankings.length[place] if rankings.present[place] else None
+            values_and_why = [values[place, column], reasons[name][place], judged_shares[name][place]]
+            counts = [length, judgments.count[place]]
+            rows.append([key, text, name, measure, *values_and_why, *counts, asked.profile, asked.fingerprint])
     return header, rows
 
 
@@ -121,8 +129,8 @@ def explained(
 ) -> dict:
     """The JSON document of one query: the values of each system, and the lists that they were computed from.
 
-    `documents` has keys by pk. `differences` has, by (first, second) system, the difference of the measure `split`
-    by rank. Each system has an ideal list, since under ideal=retrieved they differ.
+    query: its key; explanations: by system; documents: their keys by pk; differences: by (first, second) system,
+    in the measure `split` and by rank. Each system has an ideal list, since under ideal=retrieved they differ.
     """
     results = [
         {
@@ -145,25 +153,25 @@ def explained(
 
 
 def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
-    """The value of each measure, by name, and what is known of it.
+    """The numbers of a system on the query with this key: the value of each measure, by the name of the measure.
 
-    `lowest` and `highest` are the bounds of the first measure, where they were asked for. `reason` is that of the
-    first measure, and `why` has that of each measure in which the query counts in no mean.
+    reason: "counted", or why the query does not count in the first measure; why: the same of each measure in which
+    it counts in no mean; lowest, highest: the bounds of the first measure, where they were asked for.
     """
     measures = list(map(str, evaluation.measures))
     first = measures[0]
-    row = evaluation.per_query.index.get_loc(query)
+    row = evaluation.per_query.index.get_loc(query)  # of the query, in all arrays
     reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
     return {
         "reason": reasons[first],
         "why": {measure: reason for measure, reason in reasons.items() if reason != REASONS[COUNTED]},
-        **{measure: known(evaluation.per_query[measure, system][query]) for measure in measures},
-        **{end: known(values[row]) for end, values in _bounds(evaluation, first, system).items()},
+        **{measure: none_for_nan(evaluation.per_query[measure, system][query]) for measure in measures},
+        **{end: none_for_nan(values[row]) for end, values in _bounds(evaluation, first, system).items()},
     }
 
 
 def _split(split: Difference) -> dict:
-    """The values of two systems on a query, their difference, and what each rank adds to all three, for JSON.
+    """The difference of two systems on a query, for JSON: the two values, and what each rank adds to them.
 
     The part with rank 0 has the values of an empty list. one_ideal: whether both systems have the same ideal list,
     so that a rank weighs the same in both.
@@ -185,7 +193,7 @@ def _rank(row: Row, documents: Mapping[int, str]) -> dict:
     return {
         "rank": row.rank,
         "document": documents[row.document],
-        "judgment": known(row.grade),
+        "judgment": none_for_nan(row.grade),
         "gain": row.gain,
         "discount": row.discount,
         "adds": row.contribution,
@@ -194,11 +202,13 @@ def _rank(row: Row, documents: Mapping[int, str]) -> dict:
 
 
 def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]) -> Table:
-    """The CSV table of `explained`: a row for each rank of each list. The column `list` says of which list.
+    """The CSV table of the document of `explained`: a row for each rank of each list.
 
-    ranking: that of a system, with the measures `numbers`. ideal: the ideal list. It names a system only under
-    ideal=retrieved, where each system has its own. difference: what a rank adds to the measure `of` of the system,
-    minus what it adds for the system in `against`.
+    The column `list` says what a row is from:
+    ranking: the list of a system. The row repeats the values of the system, which are named by `numbers`.
+    ideal: the ideal list. The row names a system only under ideal=retrieved, where each has its own ideal list.
+    difference: the lists of two systems. The row has what the rank adds to the measure in column `of` for the
+    system, minus what it adds for the one in column `against`.
 
     titles: of documents, by key.
     """
@@ -207,18 +217,18 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
     header += ["dcg", "of", "against", "difference", *columns_of_system, "profile", "options"]
     rows: list[dict] = []
     for entry in document["results"]:
-        of_system = {"list": "ranking", "system": entry["system"]}
-        of_system |= {name: entry[name] for name in columns_of_system}
+        shared_cells = {"list": "ranking", "system": entry["system"]}
+        shared_cells |= {name: entry[name] for name in columns_of_system}
         # An empty ranking has one row, without a rank.
-        rows += [of_system | rank for rank in entry["ranking"] or [{}]]
-    # Else all systems have the same ideal list, which is written once and names none of them.
+        rows += [shared_cells | rank for rank in entry["ranking"] or [{}]]
     has_own_ideals = document["options"]["ideal"] == "retrieved"
+    # The same ideal list of all systems is written once, without a system.
     for entry in document["results"] if has_own_ideals else document["results"][:1]:
-        of_ideal = {"list": "ideal", "system": entry["system"] if has_own_ideals else None}
-        rows += [of_ideal | rank for rank in entry["ideal"]]
-    for entry in document["differences"]:
-        of_pair = {"list": "difference", "system": entry["second"]}
-        of_pair |= {"of": entry["measure"], "against": entry["first"]}
-        rows += [of_pair | {"rank": part["rank"], "difference": part["difference"]} for part in entry["parts"]]
+        shared_cells = {"list": "ideal", "system": entry["system"] if has_own_ideals else None}
+        rows += [shared_cells | rank for rank in entry["ideal"]]
+    for pair in document["differences"]:
+        first, second, measure = pair["first"], pair["second"], pair["measure"]
+        shared_cells = {"list": "difference", "system": second, "of": measure, "against": first}
+        rows += [shared_cells | {"rank": part["rank"], "difference": part["difference"]} for part in pair["parts"]]
     made_by = {"query": document["query"], "profile": document["profile"], "options": document["fingerprint"]}
     return table_of(header, (row | made_by | {"title": titles.get(row.get("document", ""))} for row in rows))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from ratings.web.tables import heads as sortable
 
 from .. import charts
 from ..page.charts import Chart
-from ..page.documents import known
+from ..page.documents import none_for_nan
 from ..page.numbers import decimals
 from ..scores import Evaluation
 
@@ -55,20 +55,22 @@ def shaded(evaluation: Evaluation) -> Shaded:
 
 
 def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
-    """A row for each query, in the order of the record, with a Cell for each system among its `values`.
+    """A row for each query, in the order of the record: pk, key, text, and a Cell for each system in `values`.
 
-    mean and spread are of the values that count; `why` has the reasons of the others.
+    mean, spread (the highest less the lowest value): of the values that count, None without any; why: the reasons
+    why the others do not count, as text; judged: the number of judgments.
     """
     queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
     result = []
     for row, query in enumerate(queries):
-        values, why = grid.value[row], grid.why[row]
-        below, shades = grid.below[row].tolist(), grid.shade[row].tolist()
+        values, why = grid.value[row], grid.why[row]  # [systems]
         counted_values = values[why == ""]
+        facts = zip(values.tolist(), grid.below[row].tolist(), grid.shade[row].tolist(), why.tolist(), strict=True)
+        cells = [Cell(none_for_nan(value), below, shade, reason) for value, below, shade, reason in facts]
         result.append(
             {
                 **query._asdict(),
-                "values": list(map(Cell, map(known, values.tolist()), below, shades, why.tolist())),
+                "values": cells,
                 "why": reasons(why),
                 "mean": float(counted_values.mean()) if counted_values.size else None,
                 "spread": float(np.ptp(counted_values)) if counted_values.size else None,
@@ -91,39 +93,48 @@ def highest(evaluation: Evaluation) -> float:
 
 
 def legend(evaluation: Evaluation, grid: Shaded) -> dict:
-    """The context of the legend: the range of each shade, and why some queries have none."""
+    """The context of the legend: the range of each shade, and why some queries have none.
+
+    uncounted: how many queries count for no system; undefined: whether none of these has a value; why: the
+    reasons.
+    """
+    # Each of the five shades is between two neighbouring ends.
     ends = [highest(evaluation) * step / 5 for step in range(6)]
     digits = 1 if evaluation.asked.bounded else 2
-    left_out = np.flatnonzero((grid.why != "").all(axis=1))  # queries that count for no system
+    uncounted = np.flatnonzero((grid.why != "").all(axis=1))  # rows of queries
     return {
         "shades": [
             (shade, f"{decimals(low, digits)} to {decimals(high, digits)}")
-            for shade, low, high in zip(SHADES, ends, ends[1:], strict=False)
+            for shade, (low, high) in zip(SHADES, pairwise(ends), strict=True)
         ],
         "below": bool(grid.below.any()),
-        "uncounted": len(left_out),
-        "undefined": bool(np.isnan(grid.value[left_out]).all()),
-        "why": reasons(grid.why[left_out].ravel()),
+        "uncounted": len(uncounted),
+        "undefined": bool(np.isnan(grid.value[uncounted]).all()),
+        "why": reasons(grid.why[uncounted].ravel()),
     }
 
 
 def picture(evaluation: Evaluation, grid: Shaded) -> dict:
-    """The context of `_heat.html`: a chart, or for more than MOST_CELLS cells a line for each system."""
-    order = evaluation.by_ease()
+    """The context of `_heat.html`: a `chart`, or for more than MOST_CELLS cells `lines`, one for each system."""
+    order = evaluation.by_ease()  # rows of queries, the easiest first
     queries, systems, measure = len(order), len(evaluation.names), evaluation.asked.measure
     alt_text = f"{measure} of {queries:,} queries by {systems} systems, as shades."
     context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": charts.ends(measure)}
     if queries * systems > MOST_CELLS:
         return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
+    # In pixels: 3 for each query beside the names of the systems. Fewer queries fit on every screen.
     least_width = max(280, 3 * queries + 90) if queries > 60 else None
-    row_of_query = rows(evaluation, grid)
-    spec = chart(evaluation, [row_of_query[place] for place in order])
+    rows_of_record = rows(evaluation, grid)
+    spec = chart(evaluation, [rows_of_record[place] for place in order])
     return context | {"chart": Chart("heat", spec, alt_text, least_width=least_width)}
 
 
 def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
-    """The chart of some queries, in the order of their `rows`, with a cell for each query and system."""
-    # One `reverse` for all queries: the last 0 stands for the id of a query; the slug may contain a 0, too.
+    """The Vega-Lite chart with a cell for each query and system.
+
+    rows: of the queries to show, as from the function `rows`, in the order of the chart.
+    """
+    # One call of `reverse` serves all queries, with 0 for the pk. It is the last 0: the slug may have one, too.
     before, after = reverse("query", args=[evaluation.collection, 0]).rsplit("0", 1)
     queries = [
         {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{evaluation.asked.keep}"}
@@ -151,18 +162,19 @@ def _drawn(cell: Cell) -> dict:
 
 
 def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
-    """For each system its standing and, by shade, an SVG path: one rectangle for neighbours of equal shade.
+    """For each system its standing and its line as (shade, SVG path) pairs.
 
-    shades: object[queries, systems], in the order of the picture; a query is one unit wide. Values below the
-    neutral point fill the lower half only, so that they differ not by colour alone. UNDEFINED_SHADE is not drawn.
+    A path has a rectangle for each run of neighbouring queries with its shade. A query is one unit wide, a line
+    one unit high. UNDEFINED_SHADE has no path. shades: object[queries, systems], in the order of the picture.
     """
     result = []
-    for standing, column in zip(evaluation.standings, shades.T, strict=True):
+    for standing, shades_of_system in zip(evaluation.standings, shades.T, strict=True):
         paths = dict.fromkeys((*SHADES, BELOW_SHADE), "")
         start = 0
-        for shade, neighbours in groupby(column):
-            width = len(list(neighbours))
+        for shade, run in groupby(shades_of_system):
+            width = len(list(run))
             if shade != UNDEFINED_SHADE:
+                # Values below the neutral point fill the lower half only, to differ not by colour alone.
                 top, height = (0.5, 0.5) if shade == BELOW_SHADE else (0, 1)
                 paths[shade] += f"M{start} {top}h{width}v{height}h-{width}z"
             start += width
@@ -173,12 +185,14 @@ def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
 def differ(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of _differing.html: how many queries each system wins, with the highest value alone.
 
-    Only queries that count for two systems or more: on others there is nothing to win.
+    winners: (system, wins) of the first NAMED_WINNERS systems that win any; others: the wins of the rest. Only
+    queries that count for two systems or more are in it: on others there is nothing to win.
     """
-    values = evaluation.counting(evaluation.names)  # [queries, systems]
+    values = evaluation.counting(evaluation.names)  # [queries, systems], nan where a value does not count
     values = values[(~np.isnan(values)).sum(axis=1) > 1]
     values = np.where(np.isnan(values), -np.inf, values)
-    # Several systems can share the highest value of a query, up to rounding.
+    # Several systems can share the highest value of a query, up to rounding. Without queries, `initial` is the
+    # maximum.
     is_best = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIE_TOLERANCE
     has_one_winner = is_best.sum(axis=1) == 1
     wins_of_systems = is_best[has_one_winner].sum(axis=0).tolist()
@@ -196,8 +210,7 @@ def heads(evaluation: Evaluation, sort: str | None = None) -> list[dict]:
 
     A column: its name in the address, its title, and whether it has numbers.
     """
-    columns = [("text", "Query", False), ("key", "Id", False)]
-    columns += [("mean", "Mean", True), ("spread", "Spread", True)]
+    columns = [("text", "Query", False), ("key", "Id", False), ("mean", "Mean", True), ("spread", "Spread", True)]
     columns += [(f"s{standing.pk}", standing.system, True) for standing in evaluation.standings]
     columns += [("judged", "Judged", True)]
     return sortable(columns, sort)

@@ -55,17 +55,22 @@ def tested(evaluation: Evaluation, selection: Selection) -> Compared:
 
 
 def rows_against(baseline: str, result: Compared) -> list[dict]:
-    """The rows of the pairs with this baseline, the highest difference first, with further members for pages."""
+    """The rows of `Compared.rows` with this baseline, the highest difference first, with more members for pages.
+
+    adjusted: the corrected p-value; significant: whether there is a verdict; lacking: text on how many more
+    queries would decide; same: the text in place of an interval whose ends are equal.
+    """
     rows = [row for row in result.rows() if row["baseline"] == baseline]
     for row in rows:
         row["adjusted"] = row["p_hsd"] if result.tests.correction == "hsd" else row["p_holm"]
         row["significant"] = row["verdict"] != CANNOT_TELL
-        # About how many more queries would decide; "" where that is not known: without an estimate, and where so
-        # many queries usually show such a difference and these did not.
-        row["lacking"] = "enough" if row["significant"] else ""
-        if row["more"]:
-            row["lacking"] = f"over {MANY_QUERIES:,}" if row["more"] > MANY_QUERIES else f"about {row['more']:,}"
-        # The reason that is shown in place of an interval whose ends are equal.
+        more_queries = row["more"]
+        if more_queries:
+            row["lacking"] = f"over {MANY_QUERIES:,}" if more_queries > MANY_QUERIES else f"about {more_queries:,}"
+        else:
+            # "" where it is not known: without an estimate, and where so many queries usually show such a
+            # difference, but these did not.
+            row["lacking"] = "enough" if row["significant"] else ""
         row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
@@ -79,15 +84,16 @@ def lead_of(collection: Collection, evaluation: Evaluation) -> SafeString:
 
 
 def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
-    """The sentence on the highest mean in the asked measure, and on the systems that differ significantly from it.
+    """The sentence on the best system in the asked measure, and on those that differ significantly from it.
 
     It claims no more than the tests show. Intervals decide nothing here: two that overlap can belong to systems
-    that differ significantly. most: systems that are tested, None for MOST_COMPARED.
+    that differ significantly. most: how many systems are tested at most; None: MOST_COMPARED.
     """
     measure = evaluation.asked.measure
     context = highest(evaluation.means) if evaluation.means else {"best": []}
     context |= {"measure": measure, "degree": degree(measure)}
-    selection = best_first(list(evaluation.means), most)
+    selection = best_first(list(evaluation.means), most)  # None: there is no other system to test
+    # Where several systems share the highest mean, none is the best.
     if selection and len(context["best"]) == 1:
         rows = rows_against(selection.baseline, tested(evaluation, selection))
         context["tests"] = by_verdict(rows) | {"untested": selection.left_out}
@@ -104,8 +110,9 @@ def highest(means: Mapping[str, float]) -> dict[str, Any]:
 def by_verdict(rows: Sequence[Mapping]) -> dict:
     """The systems by the verdict of their test against the best one, and the number of queries: for _lead.html.
 
-    near: those that cannot be told apart from the best one; beyond: those that are significantly higher on the
-    queries that all have; below: those that are significantly lower. rows: as from `rows_against`.
+    near: those that cannot be told apart from the best one; below: those that are significantly lower; beyond:
+    those that are significantly higher on the queries that all have, though not in the mean. few: whether the
+    queries are too few to rely on. rows: as from `rows_against`.
     """
     systems: dict[str, list[str]] = {CANNOT_TELL: [], HIGHER: [], LOWER: []}
     for row in rows:

@@ -31,24 +31,29 @@ def line(row: Row, documents: dict[int, Document], grade: float | None, calc: st
 
 def judged_line(row: Row, documents: dict[int, Document], grades: dict[int, float]) -> dict:
     """`line` for a rank of a system. grades: those of judged documents, by pk."""
-    calc = times(row) if row.document in grades or row.gain else "counted 0"
+    calc = product_text(row) if row.document in grades or row.gain else "counted 0"
     return line(row, documents, grades.get(row.document), calc)
 
 
-def times(row: Row) -> str:
+def product_text(row: Row) -> str:
     """Gain × discount as text, as 3 × 0.5000. A narrow column breaks it after the sign."""
     return f"{number(row.gain)}\N{NO-BREAK SPACE}× {row.discount:.4f}"
 
 
 def linked(sides: Sequence[dict], whole_ranks: Sequence[Ranks]) -> list[dict]:
-    """The lists with `links` to the next, and with the ranks of each row in the lists to the left and right."""
+    """Copies of the lists with `links` to the next, and with texts on where each document stands beside.
+
+    Each list is compared with its neighbours: `came` of a row is on the list to the left, `goes` on that to the
+    right. whole_ranks: for each list the ranks of its documents, also below the rows that are shown.
+    """
     copies = [side | {"rows": [dict(row) for row in side["rows"]], "links": None} for side in sides]
     for (left, left_ranks), (right, right_ranks) in pairwise(zip(copies, whole_ranks, strict=True)):
         left_rows, right_rows = _by_document(left), _by_document(right)
         for pk, row in right_rows.items():
             row["came"] = came(row["rank"], left_ranks.get(pk))
         for pk, row in left_rows.items():
-            if pk not in right_rows:  # otherwise a line leads to it
+            # Where the list to the right shows the document, too, a line leads to it.
+            if pk not in right_rows:
                 row["goes"] = f"↓ to {right_ranks[pk]:,}" if pk in right_ranks else "gone"
         left["links"] = links(left, right)
     return copies
@@ -69,34 +74,40 @@ def came(rank: int, before: int | None) -> str:
 
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
-    """The context of the ideal list, with empty rows down to the cutoff."""
-    rows = [line(row, documents, row.grade, times(row)) for row in explanation.ideal[:SHOWN_RANKS]]
+    """The context of the ideal list: SHOWN_RANKS rows of it at most, with empty rows down to the cutoff.
+
+    more: how many ranks are not shown; total: the DCG; value: the nDCG, None where it is undefined.
+    """
+    rows = [line(row, documents, row.grade, product_text(row)) for row in explanation.ideal[:SHOWN_RANKS]]
     length = len(explanation.ideal)
     if cutoff and cutoff <= SHOWN_RANKS:
         rows += [{"rank": rank, "document": None, "adds": 0.0} for rank in range(length + 1, cutoff + 1)]
-    undefined = explanation.idcg == explanation.min_dcg
+    undefined = explanation.idcg == explanation.min_dcg  # nDCG divides by their difference
     return {
         "rows": rows,
         "more": max(0, length - SHOWN_RANKS),
         "total": explanation.idcg,
-        "value": None if undefined else 1.0,  # the nDCG of the ideal list
+        "value": None if undefined else 1.0,
     }
 
 
 def links(left: dict, right: dict) -> dict:
-    """The SVG paths between the ranks of each document in two lists, or a stub if it is in one of them only."""
+    """The context of the lines between two lists: an SVG path for each document, in a box 72 pixels wide.
+
+    A document in both lists has a curve between its ranks, and one in a single list a stub with a bar at its end.
+    """
     left_rows, right_rows = _by_document(left), _by_document(right)
     lines = []
     for pk in left_rows | right_rows:
         row = left_rows.get(pk) or right_rows[pk]
-        y, right_y = _middle(row), None
-        if pk not in left_rows:
-            path = f"M56 {y}H72M56 {y - 4}V{y + 4}"
-        elif pk not in right_rows:
+        y = _middle(row)
+        right_y = _middle(right_rows[pk]) if pk in left_rows and pk in right_rows else None
+        if right_y is not None:
+            path = f"M0 {y}C36 {y} 36 {right_y} 72 {right_y}"
+        elif pk in left_rows:
             path = f"M0 {y}H16M16 {y - 4}V{y + 4}"
         else:
-            right_y = _middle(right_rows[pk])
-            path = f"M0 {y}C36 {y} 36 {right_y} 72 {right_y}"
+            path = f"M56 {y}H72M56 {y - 4}V{y + 4}"
         # A CSS class, by the sign of what the document adds to the DCG.
         tone = " pos" if row["adds"] > 0 else " neg" if row["adds"] < 0 else ""
         lines.append({"path": path, "end": right_y, "tone": tone})

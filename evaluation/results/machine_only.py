@@ -35,29 +35,29 @@ class Alone:
 
 
 def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] = ()) -> list[Alone]:
-    """The scores by each machine that an admin gave a column of its own, from the cache as far as possible.
+    """The scores of systems by the grades of each machine whose scores an admin wants to see alone.
 
-    beside: further measures.
-    One database query where there is no such machine. ValueError as from `scores.evaluate`.
+    They are in the asked measure and in those `beside` it, from the cache where possible. One database query where
+    there is no such machine. ValueError as from `scores.evaluate`.
     """
     machines = record.machines(collection, JudgeUse.Use.ALONE)
     if not machines:
         return []
 
     # Rule, adjudications and profile are about people's ratings, and change nothing here.
-    asked = Asked(asked.measure, asked.options)
+    without_rules = Asked(asked.measure, asked.options)
 
     def score_by_each() -> list[Alone]:
-        data, _ = scores.read(collection, asked)
+        data, _ = scores.read(collection, without_rules)  # without people's judgments
         keys = data.queries["key"].tolist()
         results = []
-        for in_use in machines:
-            judgments = record.judgments_of(in_use, data.queries)
-            evaluation = scores.of_arrays(collection.slug, keys, judgments, data.rankings, asked, beside)
-            results.append(Alone(in_use.machine, len(judgments.grade), evaluation))
+        for machine_in_use in machines:
+            judgments = record.judgments_of(machine_in_use, data.queries)
+            evaluation = scores.of_arrays(collection.slug, keys, judgments, data.rankings, without_rules, beside)
+            results.append(Alone(machine_in_use.machine, len(judgments.grade), evaluation))
         return results
 
-    return cache.without_ratings(collection, ("alone", machines, asked, beside), score_by_each)
+    return cache.without_ratings(collection, ("alone", machines, without_rules, beside), score_by_each)
 
 
 # On pages
@@ -113,11 +113,9 @@ def _rows(alone: Alone) -> Iterator[dict]:
 
 def table(whole: dict) -> documents.Table:
     """The CSV table: a row for each machine, system and measure of `document`."""
-    return documents.table_of(
-        HEADER,
-        (
-            machine | row | {"options": row["fingerprint"]}
-            for machine in whole["machines"]
-            for row in machine["results"]
-        ),
-    )
+    rows = [
+        machine | row | {"options": row["fingerprint"]}
+        for machine in whole["machines"]
+        for row in machine["results"]
+    ]
+    return documents.table_of(HEADER, rows)

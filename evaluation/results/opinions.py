@@ -19,13 +19,17 @@ from ..scores import Asked
 def opinions(
     query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
 ) -> list[dict]:
-    """The judgment and ratings of each document, and what _made.html says of them. Two database queries."""
+    """The context of each document: its judgment, its ratings, and how these became the judgment.
+
+    The template _made.html tells the last. decision: the adjudication, None without one; uses_decisions: whether
+    the options let it override the ratings. documents, grades: by pk of the document. Two database queries.
+    """
     with_ratings = Prefetch("ratings", Rating.objects.counted().select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")
     pair_of = {pair.document_id: pair for pair in pairs.prefetch_related(with_ratings)}
     result = []
     for pk, document in documents.items():
-        pair = pair_of.get(pk)
+        pair = pair_of.get(pk)  # None for a document that is not in the pool
         ratings = pair.ratings.all() if pair else ()
         rows = sorted((opinion(rating, asked) for rating in ratings), key=itemgetter("rater"))
         result.append(
@@ -36,7 +40,7 @@ def opinions(
                 "opinions": rows,
                 "graded": sum(row["grade"] is not None for row in rows),
                 "decision": getattr(pair, "adjudication", None),
-                "is_decided": asked.adjudications == "use",
+                "uses_decisions": asked.adjudications == "use",
                 "rule": options.PHRASES["rule"][asked.rule],
             }
         )

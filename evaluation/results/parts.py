@@ -34,19 +34,23 @@ def differences(
 def as_table(
     differences: Mapping[tuple[str, str], Difference], explanations: Iterable[Explanation], asked: Asked
 ) -> dict | None:
-    """The context of the table with the part of each rank in each list; None where no difference can be split."""
+    """The context of the table with the part of each rank in each list; None where no difference can be split.
+
+    differences: as from the function `differences`, all from the same first system.
+    """
     if not differences:
         return None
-    splits = list(differences.values())
-    first, *_ = [first for first, _ in differences]  # the same in all pairs
+    pairs, splits = list(differences), list(differences.values())
+    first, _ = pairs[0]
     measure = measure_of(asked)
+    # By rank; a rank has the same discount in all lists.
     discounts = {row.rank: row.discount for explanation in explanations for row in explanation.ranking}
     return {
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
         "another": asked.measure if measure != asked.measure else None,
         "first": first,
-        "others": [second for _, second in differences],
+        "others": [second for _, second in pairs],
         "sentences": [sentence(first, second, split) for (_, second), split in differences.items()],
         # Whether a rank weighs the same in all lists, since they have the same ideal list.
         "one_ideal": all(split.one_ideal for split in splits),
@@ -56,27 +60,30 @@ def as_table(
 
 
 def table_rows(splits: Sequence[Difference], discounts: Mapping[int, float]) -> list[dict]:
-    """A row for the empty list if it has a value, one for each rank to SHOWN_RANKS, and one for the rest."""
+    """The rows of the table: the empty list if it has a value, each rank to SHOWN_RANKS, and the sum of the rest.
+
+    splits: from the same first system; discounts: by rank.
+    """
     depth = max(len(split.parts) for split in splits)
-    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)
+    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)  # of the bars
     rows = []
-    empty_lists = [split.empty for split in splits]  # their values: 0.0 where no gain is negative
+    empty_lists = [split.empty for split in splits]  # the values of empty lists: 0.0 where no gain is negative
     if any(part.first or part.second for part in empty_lists):
-        rows.append(row("Empty list", empty_lists, widest))
+        rows.append(table_row("Empty list", empty_lists, widest))
     for rank in range(1, min(depth, SHOWN_RANKS) + 1):
-        rows.append(row(str(rank), [at(split, rank) for split in splits], widest, discounts[rank]))
+        rows.append(table_row(str(rank), [part_at(split, rank) for split in splits], widest, discounts[rank]))
     if depth > SHOWN_RANKS:
-        rest = [total(split.parts[SHOWN_RANKS:]) for split in splits]
-        rows.append(row(counted(depth - SHOWN_RANKS, "more rank", "more ranks"), rest, widest))
+        rest = [sum_of_parts(split.parts[SHOWN_RANKS:]) for split in splits]
+        rows.append(table_row(counted(depth - SHOWN_RANKS, "more rank", "more ranks"), rest, widest))
     return rows
 
 
-def total(parts: Sequence[Part]) -> Part:
+def sum_of_parts(parts: Sequence[Part]) -> Part:
     """The sum of the parts of several ranks; it has no rank of its own."""
     return Part(rank=0, first=fsum(part.first for part in parts), second=fsum(part.second for part in parts))
 
 
-def row(head: str, parts: Sequence[Part], widest: float, discount: float | None = None) -> dict:
+def table_row(head: str, parts: Sequence[Part], widest: float, discount: float | None = None) -> dict:
     """The context of a row of the table. parts: one for each difference; widest: the largest part of all."""
     return {
         "head": head,
@@ -87,7 +94,7 @@ def row(head: str, parts: Sequence[Part], widest: float, discount: float | None 
     }
 
 
-def at(split: Difference, rank: int) -> Part:
+def part_at(split: Difference, rank: int) -> Part:
     """The part of a rank; zeros below the end of both lists."""
     return split.parts[rank - 1] if rank <= len(split.parts) else Part(rank, first=0.0, second=0.0)
 
@@ -121,7 +128,8 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     text = format_html("Against <bdi>{}</bdi>, <bdi>{}</bdi> loses {}", higher, lower, losses or "at no rank")
     if wins:
         text = format_html("{}; it wins back {}", text, wins)
-    # `lower` minus `higher`, too: the value of an empty list, which depends on the ideal list of each.
+    # What `lower` has more than `higher` before the first rank: each has the value of an empty list, which depends
+    # on its ideal list.
     head_start = sign * split.empty.difference
     if abs(head_start) >= LEAST_VISIBLE:
         size = f"{decimals(abs(head_start))} {'higher' if head_start > 0 else 'lower'}"
@@ -132,14 +140,14 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
 def steps_in_words(steps: Sequence[tuple[int, float]]) -> str:
     """The steps as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first.
 
-    steps: (rank, difference), by rank.
+    The text is "" where the steps are too small to be visible. steps: (rank, difference), all of one sign.
     """
     largest_first = sorted(steps, key=lambda step: -abs(step[1]))
-    named = [(rank, step) for rank, step in largest_first if abs(step) >= LEAST_VISIBLE]
-    if len(named) > NAMED_RANKS + 1:  # one more rank is as short as "1 other rank"
-        named = named[:NAMED_RANKS]
-    texts = [f"{decimals(abs(step))} at rank {rank:,}" for rank, step in named]
-    rest = [step for _, step in largest_first[len(named) :]]
+    named_steps = [(rank, step) for rank, step in largest_first if abs(step) >= LEAST_VISIBLE]
+    if len(named_steps) > NAMED_RANKS + 1:  # one more rank is as short as "1 other rank"
+        named_steps = named_steps[:NAMED_RANKS]
+    texts = [f"{decimals(abs(step))} at rank {rank:,}" for rank, step in named_steps]
+    rest = [step for _, step in largest_first[len(named_steps) :]]
     sum_of_rest = abs(fsum(rest))
     if sum_of_rest >= LEAST_VISIBLE:
         texts.append(f"{decimals(sum_of_rest)} at {counted(len(rest), 'other rank', 'other ranks')}")

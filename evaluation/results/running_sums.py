@@ -9,9 +9,10 @@ from .lists import SHOWN_RANKS
 
 
 def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Asked) -> dict | None:
-    """The context of the chart and of the table; None where all lists are empty.
+    """The context of the chart and the table of the DCG down to each rank; None where all lists are empty.
 
-    explained: explanations by system. focus: the system that is highlighted.
+    The first list is the ideal one of the first system. explained: by system; focus: the system that is
+    highlighted.
     """
     longest = max((len(explanation.ranking) for explanation in explained.values()), default=0)
     depth = min(longest, asked.measure.cutoff or SHOWN_RANKS, SHOWN_RANKS)
@@ -22,9 +23,9 @@ def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Ask
     lists += [(name, running_sums(explanation.ranking, depth)) for name, explanation in explained.items()]
     rows = []
     for index, (name, values) in enumerate(lists):
-        is_ideal = index == 0  # not by the name, which a system can have, too
-        looks = {"system": name, "leader": name == focus and not is_ideal, "ideal": is_ideal}
-        rows += [looks | {"cutoff": rank, "value": value} for rank, value in enumerate(values, 1)]
+        is_ideal = index == 0  # not by the name: a system can be called "ideal", too
+        facts = {"system": name, "leader": name == focus and not is_ideal, "ideal": is_ideal}
+        rows += [facts | {"cutoff": rank, "value": value} for rank, value in enumerate(values, 1)]
     last_sums = ", ".join(f"{name} {decimals(values[-1])}" for name, values in lists)
     return {
         "chart": Chart("running-spec", charts.running(rows), f"DCG summed down to rank {depth}: {last_sums}"),

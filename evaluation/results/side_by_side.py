@@ -10,13 +10,13 @@ from ratings.models import Collection, Query
 from .. import scores
 from ..measures import Explanation
 from ..measures.refusal import refuse_unknown
-from ..page.address import CannotAnswer, told_to_reader
+from ..page.address import CannotAnswer, raising_cannot_answer
 from ..scores import Asked
 
 MOST_LISTS = 8  # lists side by side, and lines of the chart
 
 
-@told_to_reader()
+@raising_cannot_answer()
 def explanations_of(
     collection: Collection, asked: Asked, query: Query, names: list[str] | None = None, whole: bool = False
 ) -> dict[str, Explanation]:
@@ -28,15 +28,18 @@ def explanations_of(
 def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
     """The systems that the address names, in its order; if none, the worst and the best; if one, also the best.
 
-    `names`: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST_LISTS.
+    names: all systems, best first. Raises CannotAnswer for an unknown system, and for more than MOST_LISTS.
     """
+    # Each system once, although the address may repeat it.
     chosen = list(dict.fromkeys(filter(None, request.GET.getlist("system"))))
     for name in chosen:
         refuse_unknown("system", name, sorted(names))
     if len(chosen) > MOST_LISTS:
         raise CannotAnswer(f"at most {MOST_LISTS} systems stand side by side, not {len(chosen)}.")
-    chosen = chosen or names[-1:]
+    worst = names[-1:]  # none where there are no systems
+    chosen = chosen or worst
     if len(chosen) == 1:
+        # The best of the others: if the chosen system is the best itself, that is the second.
         chosen += [name for name in names if name not in chosen][:1]
     return chosen
 

@@ -21,33 +21,46 @@ from ..record import Version, cache
 from ..scores import Asked
 
 STEP, MEANS, ALL = "step", "means", "all"
-NEXT_STEP = {"": MEANS, MEANS: ALL}  # the step that follows each
+NEXT_STEP = {"": MEANS, MEANS: ALL}  # the step that follows each of the first steps
 LARGE_FROM_RANKINGS = 20_000  # rankings: the whole page of fewer takes about a second
 
 
 def step_by_step(section: str) -> Callable[[View], View]:
-    """A decorator of view(request, collection, asked): where it takes long, the first steps come before it."""
+    """A decorator of view(request, collection, asked): where that takes long, quick pages come before its own.
+
+    These are the first steps: each shows what is known so far, and leads the browser to the next by itself.
+    section: of the navigation, for the first steps.
+    """
 
     def decorator(view: View) -> View:
         @wraps(view)
         def wrapper(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-            version = record.version(collection)
-            # Once the page was drawn, only changed queries are computed again; an import begins anew. The set
-            # stays in the cache, and is empty until then.
-            steps_drawn = cache.count(collection, version.unrated, ("drawn", section, asked), set)
-            step = request.GET.get(STEP, "")
-            is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
-            # An address with ?chart= is that of a picture, which has no first steps.
-            if is_small or steps_drawn or step not in NEXT_STEP or "chart" in request.GET:
-                response = view(request, collection, asked)
-                steps_drawn.add(ALL)
-                return response
-            context = page(request, collection, section, asked)
-            return _first_steps(request, context | imported_counts(collection, version), step)
+            return _respond(view, section, request, collection, asked)
 
         return wrapper
 
     return decorator
+
+
+def _respond(view: View, section: str, request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
+    """The whole page, which the view makes, or one of the first steps that come before it.
+
+    In a large collection the first steps come until the view has made the page once. After that it is quick, since
+    ratings change single queries, and only these are computed again.
+    """
+    version = record.version(collection)
+    # A set in the cache, empty at first, with ALL in it once the page was made. It is kept for the version that an
+    # import changes and a rating does not: after an import the first steps come again.
+    steps_made = cache.count(collection, version.unrated, ("drawn", section, asked), set)
+    step = request.GET.get(STEP, "")
+    is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
+    # The step ALL is not in NEXT_STEP: it is the view. An address with ?chart= is that of a picture.
+    if is_small or steps_made or step not in NEXT_STEP or "chart" in request.GET:
+        response = view(request, collection, asked)
+        steps_made.add(ALL)
+        return response
+    context = page(request, collection, section, asked)
+    return _first_steps(request, context | imported_counts(collection, version), step)
 
 
 def rankings_of(collection: Collection, version: Version) -> int:
@@ -68,13 +81,14 @@ def _first_steps(request: HttpRequest, context: dict, step: str) -> HttpResponse
 
 
 def plain_means(collection: Collection, asked: Asked) -> list[dict]:
-    """The mean of each system with the number of queries behind it, the highest first, those without one last.
+    """A row for each system: its mean, and `n` queries behind it. The highest first, those without a mean last.
 
-    Not those of `standings`, which have intervals: these take longest.
+    Intervals take longest of all, so the rows have none, unlike `Evaluation.standings`.
     """
     evaluation = evaluated(collection, asked)
     rows = []
     for name in evaluation.systems:
+        # By query: the values of this system, and whether each counts.
         values, counted = evaluation.values([name])[:, 0], evaluation.counted([name])[:, 0]
         plain_mean = mean(values, counted) if counted.any() else None
         rows.append({"system": name, "mean": plain_mean, "n": int(counted.sum())})

@@ -23,16 +23,21 @@ def older_texts(collection: Collection) -> int:
 
 
 def trust_of(evaluation: Evaluation) -> dict:
-    """The context about reliability: judged share, holes, undefined queries."""
+    """The context about reliability: judged share, holes, undefined queries.
+
+    look: whether a judged share is so low that the page warns of it; holes, places: unjudged documents, of so many
+    in all lists; undefined, why: queries that do not count for the system with most of them; negative: queries
+    with a judgment below 0.
+    """
     standings = evaluation.standings
     holes, places = evaluation.holes
-    shares = by_judged_share(standings)
-    judged = [standing.judged for standing in standings if standing.judged is not None]
+    standing_by_share = by_judged_share(standings)
+    shares = [standing.judged for standing in standings if standing.judged is not None]
     most_undefined = max(standings, key=lambda standing: standing.undefined)
     return {
-        "judged": float(np.mean(judged)) if judged else None,
+        "judged": float(np.mean(shares)) if shares else None,
         # The least judged system; None where all are judged alike.
-        "worst": shares[min(shares)] if len(shares) > 1 else None,
+        "worst": standing_by_share[min(shares)] if len(standing_by_share) > 1 else None,
         "look": min(shares, default=1.0) < LOW_JUDGED_SHARE,
         "holes": holes,
         "places": places,
@@ -54,13 +59,14 @@ def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dic
     lowest: the lowest grade of the scale.
     """
     options, definition = evaluation.asked.options, MEASURES[evaluation.asked.measure.name]
-    shares = by_judged_share([evaluation.standing(name) for name in systems])
+    standing_by_share = by_judged_share([evaluation.standing(name) for name in systems])
+    least, most = min(standing_by_share, default=0.0), max(standing_by_share, default=0.0)
     # The difference is rounded, since 0.9 - 0.8 is a little below 0.1.
-    if not definition.of_judgments or not shares or round(max(shares) - min(shares), 9) < UNEVEN_FROM:
+    if not definition.of_judgments or round(most - least, 9) < UNEVEN_FROM:
         return None
     return {
-        "most": shares[max(shares)],
-        "least": shares[min(shares)],
+        "most": standing_by_share[most],
+        "least": standing_by_share[least],
         # Unjudged documents count as gain 0, so that the system may be better than it looks.
         "as_zero": options.unjudged == "zero" and not definition.skips_unjudged,
         # It may be worse, too, where a document can have a gain below 0. `clip` counts such gains as 0.

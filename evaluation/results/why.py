@@ -41,18 +41,21 @@ def sentence(one: SystemList, another: SystemList, documents: Mapping[int, Docum
 
 
 def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Document]) -> Iterator[SafeString]:
-    """The reasons as phrases: first that an unjudged document is at the top of `lower`.
+    """Why `lower` has a lower value than `higher`, as phrases.
 
-    Then one for each document that adds less to the DCG of `lower` than to that of `higher`, largest loss first.
+    The first says that an unjudged document is at the top of `lower`, if there is one. The others say, for each
+    document that adds less DCG in `lower` than in `higher`, what is wrong with its place, the largest loss first.
+    documents: those that the page shows, by pk; others have no phrase.
     """
-    # A list can be shorter than RANKS_IN_WORDS.
+    # Only the highest unjudged document. A list can be shorter than RANKS_IN_WORDS.
     for word, row in zip(RANKS_IN_WORDS, lower.explanation.ranking, strict=False):
         if isnan(row.grade):
             yield format_html("the {} result is unjudged", word)
             break
+    # Both down to the cutoff, by document.
     lower_rows = {row.document: row for row in lower.explanation.ranking}
     higher_rows = {row.document: row for row in higher.explanation.ranking}
-    # Of DCG, by document. One that only `lower` has is a loss where it does harm, which is the first phrase below.
+    # The loss of a document: the DCG that it adds in `higher` less what it adds in `lower`.
     loss = {pk: row.contribution for pk, row in higher_rows.items()}
     for pk, row in lower_rows.items():
         loss[pk] = loss.get(pk, 0.0) - row.contribution
@@ -60,6 +63,8 @@ def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Docum
         if loss[pk] < LEAST_VISIBLE or pk not in documents:
             continue
         title = Truncator(str(documents[pk])).chars(TITLE_LETTERS)
+        # Also for a document that only `lower` has: with a loss it takes DCG away. So the branches below are about
+        # documents that `higher` has. One that is at the same rank in both lists has no phrase.
         if pk in lower_rows and lower_rows[pk].contribution < 0:
             row = lower_rows[pk]
             yield format_html("“<bdi>{}</bdi>” ({}) does harm at rank {}", title, number(row.grade, 2), row.rank)

@@ -33,7 +33,7 @@ class Asked:
     adjudications: str = ADJUDICATIONS
     systems: tuple[str, ...] | None = None  # None: all, including later ones
     left_out: int = 0  # how many raters are left out, so that every number says so
-    spelled_out: bool = False  # the collection has defaults of its own, so that addresses always name the measure
+    has_own_defaults: bool = False  # of the collection: then addresses always name the measure
 
     @classmethod
     def of(
@@ -47,32 +47,36 @@ class Asked:
         systems: Iterable[str] | None = None,
         **options: str,
     ) -> "Asked":
-        """What is asked by these texts, which are named as in commands and addresses.
+        """What these texts ask for. Their names are those of commands and addresses.
 
-        None or "" takes the default: of the collection, or DEFAULTS for files, which have no collection. Options
-        of the collection hold only if profile is None. systems: empty or None for all. Raises WrongOption, a
-        ValueError with its option and a message for the user, for a text without a meaning.
+        measure, profile, rule, adjudications: None or "" takes the default of the collection, or DEFAULTS for
+        files, which have no collection. systems: names; empty or None for all. options: any others by name, such
+        as gain. Default options of the collection hold only if profile is None.
+
+        Raises WrongOption, a ValueError with its option and a message for the user, for a text without a meaning.
         """
         default = by_default(collection)
         if profile is None:
+            # DEFAULTS has no options, so all other names are options.
             options = {name: text for name, text in default.items() if name not in DEFAULTS} | options
         measure, profile = measure or default["measure"], profile or default["profile"]
         rule, adjudications = rule or default["rule"], adjudications or default["adjudications"]
         refuse_unknown("rule", rule, RULES)
         refuse_unknown("adjudications", adjudications, OF_ADJUDICATIONS)
         profile_texts = options_for(collection, profile).as_dict()
-        in_force = options_for(collection, profile, **options)
-        changes = [(name, text) for name, text in in_force.as_dict().items() if text != profile_texts[name]]
+        options_in_force = options_for(collection, profile, **options)
+        texts = options_in_force.as_dict().items()
+        changes = [(name, text) for name, text in texts if text != profile_texts[name]]
         return cls(
             measure=measure_for(collection, measure),
-            options=in_force,
+            options=options_in_force,
             profile=profile,
             changes=tuple(changes),
             rule=rule,
             adjudications=adjudications,
             systems=tuple(systems or ()) or None,
             left_out=collection.left_out if collection else 0,
-            spelled_out=bool(collection and collection.default_options),
+            has_own_defaults=bool(collection and collection.default_options),
         )
 
     @property
@@ -135,7 +139,7 @@ class Asked:
 
         It names an option in a collection with defaults of its own, so that its numbers stay when these change.
         """
-        return ending(self.texts, spelled_out=self.spelled_out)
+        return short_query_string(self.texts, with_measure=self.has_own_defaults)
 
     @property
     def keep_expected(self) -> str:
@@ -190,10 +194,10 @@ def by_default(collection: Collection | None) -> dict[str, str]:
     return DEFAULTS | (collection.default_options if collection else {})
 
 
-def ending(parts: Iterable[tuple[str, str]], *, spelled_out: bool = False) -> str:
-    """The query string of these parameters without DEFAULTS; spelled_out: with the measure in any case."""
-    usual = {name: text for name, text in DEFAULTS.items() if not (spelled_out and name == "measure")}
-    return query_string((name, value) for name, value in parts if value and usual.get(name) != value)
+def short_query_string(parts: Iterable[tuple[str, str]], *, with_measure: bool = False) -> str:
+    """The query string of these parameters without DEFAULTS; with_measure: with the measure in any case."""
+    omitted = {name: text for name, text in DEFAULTS.items() if not (with_measure and name == "measure")}
+    return query_string((name, value) for name, value in parts if value and omitted.get(name) != value)
 
 
 def query_string(parts: Iterable[tuple[str, str]]) -> str:

@@ -8,16 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import measures as kernel
-from ..measures import (
-    COUNTED,
-    MEASURES,
-    REASONS,
-    Bounds,
-    Judgments,
-    Measure,
-    Rankings,
-    parse_measure,
-)
+from ..measures import COUNTED, MEASURES, REASONS, Bounds, Judgments, Measure, Rankings, parse_measure
 from ..measures.arrays import distinct
 from ..record.cache import Columns
 from ..significance import bootstrap_interval
@@ -123,14 +114,15 @@ class Evaluation:
     def standings(self) -> list[Standing]:
         """The systems in the asked measure, by expected means where a page shows these first, then by mean.
 
-        Highest first; ties by name.
+        The highest first, systems without a mean last; ties by name.
         """
         headline = self.expecting.headline
+        # `headline.means` has the highest expected mean first. Without a headline all systems get the same place.
         place_by_expected = {row.system: place for place, row in enumerate(headline.means)} if headline else {}
+        last = len(self.systems)
 
         def sort_key(row: Standing) -> tuple:
-            place = place_by_expected.get(row.system, len(self.systems))  # systems without one come last
-            return place, row.mean is None, -(row.mean or 0), row.system
+            return place_by_expected.get(row.system, last), row.mean is None, -(row.mean or 0), row.system
 
         return sorted((self.standing(name) for name in self.systems), key=sort_key)
 
@@ -163,6 +155,7 @@ class Evaluation:
         if not any(MEASURES[measure.name].counts for measure in self.measures):
             left_out.add("total")
         names = [*SUMMARY]
+        # A measure may have expected values that another has not: each name once.
         for standing in self.by_column.values():
             names += [name for name in standing.expected if name not in names]
         return [name for name in names if name not in left_out]
@@ -190,12 +183,14 @@ class Evaluation:
 
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         """The numbers of one system in one measure. estimated: its mean and interval."""
-        place = self._places[measure, system]
-        values, codes, judged_shares = (self.table.of[name][:, place] for name in ("values", "codes", "seen"))
+        column = self._places[measure, system]
+        # Each [queries]; a code is an index in REASONS.
+        values, codes, judged_shares = (self.table.of[name][:, column] for name in ("values", "codes", "seen"))
         counted = codes == COUNTED
         counting_values = np.where(counted, values, np.nan)
-        reasons = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
-        queries = reasons.pop(REASONS[COUNTED])  # those left are the reasons why a query does not count
+        queries_by_reason = dict(zip(REASONS, np.bincount(codes, minlength=len(REASONS)).tolist(), strict=True))
+        # After that the dict has only the reasons why a query does not count.
+        queries = queries_by_reason.pop(REASONS[COUNTED])
         bounds = self.bounds.get((measure, system))
         lowest, highest = (np.nan, np.nan)
         if bounds:
@@ -207,19 +202,19 @@ class Evaluation:
         return Standing(
             system=system,
             measure=str(measure),
-            mean=known(estimated.mean),
-            low=known(estimated.low),
-            high=known(estimated.high),
+            mean=none_for_nan(estimated.mean),
+            low=none_for_nan(estimated.low),
+            high=none_for_nan(estimated.high),
             queries=queries,
-            undefined=sum(reasons.values()),
-            reasons={reason: count for reason, count in reasons.items() if count},
-            judged=known(mean_of(np.where(counted, judged_shares, np.nan), self.sampled)),
-            lowest=known(lowest),
-            highest=known(highest),
+            undefined=sum(queries_by_reason.values()),
+            reasons={reason: count for reason, count in queries_by_reason.items() if count},
+            judged=none_for_nan(mean_of(np.where(counted, judged_shares, np.nan), self.sampled)),
+            lowest=none_for_nan(lowest),
+            highest=none_for_nan(highest),
             **beside_mean(counting_values, self.sampled),
-            weighted=known(weighted.mean),
-            weighted_low=known(weighted.low),
-            weighted_high=known(weighted.high),
+            weighted=none_for_nan(weighted.mean),
+            weighted_low=none_for_nan(weighted.low),
+            weighted_high=none_for_nan(weighted.high),
             total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
             expected=self.expected[measure].row(system) if measure in self.expected else {},
             pk=self.table.record.system_pks.get(system),
@@ -305,12 +300,8 @@ class Evaluation:
     @cached_property
     def holes(self) -> tuple[int, int]:
         """The number of holes, and of all places: down to the cutoff, over all systems and queries that count."""
-        holes = places = 0
-        for system in self.systems:
-            holes_of_system, places_of_system = self.holes_of(system)
-            holes += holes_of_system
-            places += places_of_system
-        return holes, places
+        counts = [self.holes_of(system) for system in self.systems]
+        return sum(holes for holes, _ in counts), sum(places for _, places in counts)
 
     def holes_of(self, system: str) -> tuple[int, int]:
         """The number of holes of the system, and of its places, as `holes` counts them."""
@@ -362,11 +353,12 @@ def beside_mean(values: np.ndarray, sampled: Sampled | None) -> dict[str, float 
     if sampled is None:
         return {}
     has_value = ~np.isnan(values)
-    return {"plain": known(kernel.mean(values, has_value)), "traffic": known(sampled.share(has_value))}
+    plain, traffic = kernel.mean(values, has_value), sampled.share(has_value)
+    return {"plain": none_for_nan(plain), "traffic": none_for_nan(traffic)}
 
 
-def known(value: float) -> float | None:
-    """The value as a Python number; None for nan."""
+def none_for_nan(value: float) -> float | None:
+    """The value as a Python number, with None in place of nan."""
     return None if np.isnan(value) else float(value)
 
 
@@ -383,15 +375,18 @@ def _intervals(
 
 
 def _resampled(values: np.ndarray) -> list[Estimate]:
-    """The plain mean of each column with its bootstrap interval. values: nan where a query does not count."""
+    """The plain mean of each column with its bootstrap interval.
+
+    values: float64[queries, columns], nan where a query does not count.
+    """
     counted = ~np.isnan(values)
-    sizes = counted.sum(axis=0)
+    queries_of_column = counted.sum(axis=0)
     estimates = [NO_ESTIMATE] * values.shape[1]
-    for size in np.unique(sizes):
-        # Columns with equally many queries are resampled together.
-        columns = np.flatnonzero(sizes == size)
-        counting = np.column_stack([values[counted[:, column], column] for column in columns])
-        ends = np.transpose(bootstrap_interval(counting))  # [columns, 2]
+    # Columns with equally many queries are resampled together, which is faster.
+    for size in np.unique(queries_of_column):
+        columns = np.flatnonzero(queries_of_column == size)
+        counting_values = np.column_stack([values[counted[:, column], column] for column in columns])
+        ends = np.transpose(bootstrap_interval(counting_values))  # [columns, 2]
         for column, (low, high) in zip(columns, ends, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high))

@@ -1,6 +1,6 @@
 """The means that systems are expected to have once all of the pool is judged.
 
-The room `deciding` estimates them from the rounds of a collection. It can be taken out: see `estimator`.
+The app `deciding` estimates them from the rounds of a collection. It can be taken out: see `estimator`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -166,9 +166,12 @@ class Expected:
 
     @property
     def highest(self) -> dict:
-        """The facts of _highest_expected.html: the highest mean, and the likeliest to be the best."""
-        with_mean = [row for row in self.means if row.mean is not None]
-        # A system alone is the best of all without a rival.
+        """The facts of _highest_expected.html: the systems with the highest mean and likeliest to be the best.
+
+        leader: the system that is almost certainly the best, None without one; likeliest: the two with the highest
+        chances; both only where there are several systems to compare.
+        """
+        with_mean = [row for row in self.means if row.mean is not None]  # the highest mean first
         rivals = [row for row in with_mean if row.best is not None] if len(with_mean) > 1 else []
         return {
             "measure": self.measure,
@@ -194,7 +197,7 @@ class Expected:
         return None if difference is None else Difference(first, second, *difference)
 
 
-# The room that computes them
+# The app that computes them
 
 
 class TooLarge(ValueError):
@@ -202,7 +205,7 @@ class TooLarge(ValueError):
 
 
 class Estimator(Protocol):
-    """What the room that computes expected means has for the others, as functions of a module."""
+    """What the app that computes expected means has for the others, as functions of a module."""
 
     def expected_of(
         self, collection: Collection, aim: Asked, most: int | None = None, used: Sequence[InUse] | None = None
@@ -225,7 +228,7 @@ class Estimator(Protocol):
 
 
 def estimator() -> Estimator:
-    """The room that computes expected means. ValueError where it was taken out."""
+    """The module that computes expected means. ValueError where its app was taken out."""
     if not estimators:
         raise ValueError("this Idealist is without the orders with rounds, which expected means rest on.")
     return import_module(estimators[0])
@@ -302,11 +305,13 @@ def basis_of(collection: Collection, wanted: bool = False) -> tuple:
 
 
 def expecting(collection: Collection, asked: Asked, wanted: bool = False) -> Expecting:
-    """The expected values in the asked measure. Without rounds there are none, unless they are `wanted`.
+    """The expected values of a page in the asked measure, or the reason why there are none. Raises nothing.
 
-    There are none either where the room that computes them was taken out.
+    Rounds, in which the collection drew pairs to be judged, are what they rest on. Without rounds there are none,
+    unless the address asks for them (`wanted`): a model alone predicts them then.
     """
     decisive = collection.order == Collection.Order.DECISIVE
+    # `estimators` is empty where the app that computes expected values was taken out.
     rounds = rounds_so_far(collection) if estimators else 0
     if not estimators or not (rounds or wanted):
         return Expecting(0, decisive)

@@ -33,24 +33,24 @@ def evaluate(
 ) -> Evaluation:
     """The scores in the asked measure and those `beside` it, from the cache as far as possible.
 
-    `bounds`: the measures whose bounds are computed, too; only nDCG has bounds. `judgments`: with the judgments,
-    on which holes and neutral points rest. ValueError, with a message for the user, for an unknown measure or
-    system, and for options that do not fit the collection.
+    bounds: the measures whose bounds are computed, too; only nDCG has bounds. judgments: with the judgments, on
+    which holes and neutral points rest. ValueError, with a message for the user, for an unknown measure or system,
+    and for options that do not fit the collection.
     """
+    # Each once, the asked one first.
     measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
     compute = partial(_scored, measures=measures, options=asked.options)
     # The same version for all: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
-    bounded = dict.fromkeys(measures_of(collection, bounds))
-    evaluation = Evaluation(
-        asked, measures, table, _bounds(collection, version, asked, bounded, table.record.systems)
-    )
+    measures_with_bounds = dict.fromkeys(measures_of(collection, bounds))
+    bounds_by_column = _bounds(collection, version, asked, measures_with_bounds, table.record.systems)
+    evaluation = Evaluation(asked, measures, table, bounds_by_column)
     if not judgments:
         return evaluation
     data, judged_by = cache.read(collection, asked.source, version)
+    # Queries were imported while this was computed. All arrays must have the same rows, so it is computed again.
     if not data.queries["key"].equals(table.record.queries["key"]):
-        # Queries were imported in between: all arrays must have the same rows.
         return evaluate(collection, asked, beside, bounds, judgments)
     return replace(evaluation, judged_by=judged_by)
 
@@ -71,74 +71,80 @@ def of_arrays(
     asked: Asked,
     beside: Iterable[Measure | str] = (),
 ) -> Evaluation:
-    """The scores of rankings without a collection, such as those of files; `name` takes the place of its slug.
+    """The scores of rankings without a collection, such as those of files.
 
-    All queries have weight 1, and the highest grade of the judgments counts as that of the scale.
+    name: in place of the slug; queries: their keys, in the order of the arrays; rankings: by system; beside:
+    further measures. All queries have weight 1, and the highest judgment counts as the highest grade of the scale.
     """
-    highest = float(judgments.grade.max(initial=0))
-    parsed = [asked.measure, *measures_of(None, beside)]
-    measures = tuple(dict.fromkeys(with_gmax(measure, highest) for measure in parsed))
+    highest_grade = float(judgments.grade.max(initial=0))
+    all_measures = [asked.measure, *measures_of(None, beside)]
+    # ERR and others need the highest grade as their parameter gmax. Each measure once.
+    measures = tuple(dict.fromkeys(with_gmax(measure, highest_grade) for measure in all_measures))
     frame = pd.DataFrame({"key": list(queries), "weight": 1.0})
-    # There are no ratings behind these judgments.
+    # Judgments of files are not made from ratings.
     data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
     return Evaluation(replace(asked, measure=measures[0]), measures, table, judged_by=judgments)
 
 
 def of_rankings(
-    collection: Collection, asked: Asked, more: Mapping[str, Rankings], *, bounds: bool = True
+    collection: Collection, asked: Asked, extra_rankings: Mapping[str, Rankings], *, bounds: bool = True
 ) -> Evaluation:
-    """The scores of the asked systems and of the rankings `more`, with judgments and, where there are any, bounds.
+    """The scores of the asked systems and of these further rankings in the asked measure. Nothing is cached.
 
-    more: rankings that no system has, by name, of the queries of the collection in their order. Nothing is cached.
+    They have the judgments and, unless `bounds` is False, bounds where the measure has them. extra_rankings: by
+    name, of all queries of the collection in their order.
     """
     data, judgments = read(collection, asked)
-    data = replace(data, systems=(*data.systems, *more), rankings={**data.rankings, **more})
+    systems = (*data.systems, *extra_rankings)
+    data = replace(data, systems=systems, rankings={**data.rankings, **extra_rankings})
     table = Columns(data, _scored(data, judgments, (asked.measure,), asked.options))
     scale = record.scale(collection) if bounds and has_bounds(asked.measure) else []
-    of_systems = {}
+    bounds_by_column = {}
     if scale:
         columns = _bound_columns(data, judgments, collection, asked, scale)
-        of_systems = {(asked.measure, system): _bounds_in(columns, system) for system in data.systems}
-    return Evaluation(asked, (asked.measure,), table, of_systems, judged_by=judgments)
+        bounds_by_column = {(asked.measure, system): _bounds_in(columns, system) for system in systems}
+    return Evaluation(asked, (asked.measure,), table, bounds_by_column, judged_by=judgments)
 
 
 def expected_by_query(
-    collection: Collection, asked: Asked, most: int | None = None, more: Mapping[str, Rankings] | None = None
+    collection: Collection, asked: Asked, most: int | None, extra_rankings: Mapping[str, Rankings]
 ) -> dict[str, np.ndarray]:
-    """The values by system with unjudged documents at their expected gain, by the model alone: float64[queries].
+    """The expected value of each query by system, float64[queries]; nan where nothing can be found.
 
-    The model learns from all systems of the collection, whichever were asked, and from the rankings `more`, which
-    no system has. nan where nothing can be found. ValueError where expected values are not defined, and for more
-    than `most` documents by query.
+    An unjudged document counts with the gain that a model expects of it. The model learns from all systems of the
+    collection, whichever were asked, and from the extra rankings, which are by name and of no system.
+    most: pairs of a query and a document in the pool; None: any number. ValueError for more, and where expected
+    values are not defined.
     """
     data, judgments = read(collection, replace(asked, systems=None))
-    rankings, scale = {**data.rankings, **(more or {})}, record.scale(collection)
+    rankings, scale = {**data.rankings, **extra_rankings}, record.scale(collection)
     pool, level = pool_of(judgments, [*rankings.values()], asked.measure, asked.options, scale)
     if most is not None and pool.pairs > most:
         raise ValueError(f"{pool.pairs:,} documents by query are too many; the command gate takes any number.")
     values = np.full((len(data.queries), len(rankings)), np.nan)
-    values[pool.number] = query_values(pool, level)  # the queries of the pool, where something can be found
+    # The pool has only queries where something can be found; `pool.number` has their rows.
+    values[pool.number] = query_values(pool, level)
     return dict(zip(rankings, values.T, strict=True))
 
 
 def explain(
     collection: Collection, asked: Asked, query: str, systems: Iterable[str] | None = None
 ) -> dict[str, Explanation]:
-    """The computation of nDCG at the asked measure's cutoff for the query with this key, by system.
+    """The computation of nDCG at the asked measure's cutoff on one query, by system.
 
-    Documents are pks. systems: None for all. ValueError for an unknown query or system.
+    Documents are pks. query: its key; systems: names, None for all. ValueError for an unknown query or system.
     """
     data, judgments = read(collection, asked)
-    places = np.flatnonzero(data.queries["key"] == query)
-    if not places.size:
+    rows = np.flatnonzero(data.queries["key"] == query)  # one or none: keys are unique
+    if not rows.size:
         raise ValueError(f"unknown query {query!r} in {collection.slug}.")
     names = data.systems if systems is None else tuple(systems)
     for name in names:
         refuse_unknown("system", name, data.systems)
-    place, cutoff = int(places[0]), asked.measure.cutoff
+    row, cutoff = int(rows[0]), asked.measure.cutoff
     options = kernel.effective(asked.measure, asked.options)
-    return {name: kernel.explain(cutoff, judgments, data.rankings[name], options, place) for name in names}
+    return {name: kernel.explain(cutoff, judgments, data.rankings[name], options, row) for name in names}
 
 
 def read(collection: Collection, asked: Asked) -> tuple[Record, Judgments]:
@@ -149,23 +155,27 @@ def read(collection: Collection, asked: Asked) -> tuple[Record, Judgments]:
 def _scored(
     data: Record, judgments: Judgments, measures: tuple[Measure, ...], options: Options
 ) -> dict[str, np.ndarray]:
-    """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each."""
+    """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each.
+
+    codes: indices in REASONS; seen: judged shares. All systems in the first measure come first.
+    """
     shape = (len(data.queries), len(measures) * len(data.systems))
-    values, codes, seen = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
+    values, codes, judged_shares = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)
     judged_at = {measure: Measure("Judged", measure.cutoff) for measure in measures}
     for number, system in enumerate(data.systems):
         rankings = data.rankings[system]
         scores = kernel.evaluate([*measures, *judged_at.values()], judgments, rankings, options)
-        of_judged = scores
+        scores_with_shares = scores
         if options.unjudged == "condensed":
-            # A condensed ranking is all judged. What matters is the share of the ranking as it was.
-            of_judged = kernel.evaluate(judged_at.values(), judgments, rankings, replace(options, unjudged="zero"))
-        for column, measure in enumerate(measures):
-            place = column * len(data.systems) + number
-            values[:, place] = scores.values[measure]
-            codes[:, place] = scores.reasons[measure]
-            seen[:, place] = of_judged.values[judged_at[measure]]
-    return {"values": values, "codes": codes, "seen": seen}
+            # A condensed ranking is all judged. What matters is the share of the ranking as the system gave it.
+            as_given = replace(options, unjudged="zero")
+            scores_with_shares = kernel.evaluate(judged_at.values(), judgments, rankings, as_given)
+        for number_of_measure, measure in enumerate(measures):
+            column = number_of_measure * len(data.systems) + number
+            values[:, column] = scores.values[measure]
+            codes[:, column] = scores.reasons[measure]
+            judged_shares[:, column] = scores_with_shares.values[judged_at[measure]]
+    return {"values": values, "codes": codes, "seen": judged_shares}
 
 
 def has_bounds(measure: Measure) -> bool:
@@ -176,20 +186,22 @@ def has_bounds(measure: Measure) -> bool:
 def _bounds(
     collection: Collection, version: Version, asked: Asked, measures: Iterable[Measure], systems: Iterable[str]
 ) -> dict[tuple[Measure, str], Bounds]:
-    """The bounds by (measure, system), of the measures and systems that have them; empty without a scale.
+    """The bounds by (measure, system), for those of the measures that have bounds; empty without a scale.
 
-    Their pool is that of all systems, whichever are asked. From the cache as far as possible.
+    They come from the cache as far as possible. systems: whose bounds are returned. The pool, which decides what
+    may still be judged, is that of all systems all the same.
     """
-    bounded = list(filter(has_bounds, measures))
-    scale = record.scale(collection) if bounded else []
+    measures_with_bounds = list(filter(has_bounds, measures))
+    scale = record.scale(collection) if measures_with_bounds else []
     if not scale:
         return {}
+    source_of_all = replace(asked.source, systems=None)
     bounds = {}
-    for measure in bounded:
+    for measure in measures_with_bounds:
         cache_key = ("bounds", measure, kernel.effective(measure, asked.options), tuple(scale))
-        in_measure = replace(asked, measure=measure)
-        compute = partial(_bound_columns, collection=collection, asked=in_measure, scale=scale)
-        table = cache.columns(collection, version, replace(asked.source, systems=None), cache_key, compute)
+        asked_measure = replace(asked, measure=measure)
+        compute = partial(_bound_columns, collection=collection, asked=asked_measure, scale=scale)
+        table = cache.columns(collection, version, source_of_all, cache_key, compute)
         for system in table.record.systems:
             if system in systems:
                 bounds[measure, system] = _bounds_in(table.of, system)
@@ -204,12 +216,17 @@ def _bounds_in(columns: Mapping[tuple[str, str], np.ndarray], system: str) -> Bo
 def _bound_columns(
     data: Record, judgments: Judgments, collection: Collection, asked: Asked, scale: Sequence[float]
 ) -> dict[tuple[str, str], np.ndarray]:
-    """The arrays of `Bounds` in the asked measure, of the rankings of this record, by name and system."""
+    """The bounds of each system of this record in the asked measure, as arrays [queries].
+
+    Their keys are (name of the field of `Bounds`, system). scale: the grades, the lowest first.
+    """
     cutoff, options = asked.measure.cutoff, kernel.effective(asked.measure, asked.options)
-    to_judge = [record.pool(collection, data.queries, asked.adjudications)]
+    # Pairs (query, document) that can still get a judgment, int64[n] each: those of the pool and the unjudged
+    # ones.
+    pairs_to_judge = [record.pool(collection, data.queries, asked.adjudications)]
     for rankings in data.rankings.values():
-        to_judge.append(kernel.unjudged(cutoff, judgments, rankings, options))
-    query, document = np.hstack(to_judge)
+        pairs_to_judge.append(kernel.unjudged(cutoff, judgments, rankings, options))
+    query, document = np.hstack(pairs_to_judge)
     # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
     pool = pair_of(distinct(pair_key(query, document)))
     columns: dict[tuple[str, str], np.ndarray] = {}

@@ -8,7 +8,7 @@ from ratings.models import Baseline, Document, Query, Ranking
 from ratings.words import natural
 
 from ..models import Night, Verdict
-from ..page.documents import known
+from ..page.documents import none_for_nan
 from ..scores import read
 from .scoring import asked_of, documents_of
 from .trend import Point
@@ -30,12 +30,12 @@ def rows(night: Night, point: Point) -> list[dict[str, Any]]:
         query = queries.get(pk)
         if query is None:  # it was deleted since
             continue
-        differences = {kind: known(verdict.differences[place]) for kind, verdict in point.verdicts.items()}
+        differences = {kind: none_for_nan(verdict.differences[place]) for kind, verdict in point.verdicts.items()}
         numbers = [difference for difference in differences.values() if difference is not None]
         query_rows.append(
             {
                 "query": query,
-                "value": known(night.values[place]),
+                "value": none_for_nan(night.values[place]),
                 "why": _why(night, query, place),
                 "differences": differences,
                 "least": min(numbers, default=np.inf),

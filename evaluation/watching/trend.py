@@ -12,7 +12,7 @@ from ratings.models import Baseline
 
 from .. import measures as kernel
 from ..models import Night, Verdict, Watch
-from ..page.address import told_to_reader
+from ..page.address import raising_cannot_answer
 from ..page.documents import Table
 from ..record import cache, queries_of
 from ..scores import mean_of, read, sampled_of
@@ -107,7 +107,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     return [text for name, text in MARKS.items() if before.get(name) != after.get(name)]
 
 
-@told_to_reader()
+@raising_cannot_answer()
 def by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     """The mean of each night by the judgments of today, by its id; None where no query counts.
 

@@ -17,7 +17,7 @@ from ratings.web.pages import paged
 from ... import charts
 from ...agreement.coefficients import FAIR, STRONG, word
 from ...judgments.rules import RULES_OF_ALL
-from ...page.address import page, told_to_reader, with_options
+from ...page.address import page, raising_cannot_answer, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
 from ...page.numbers import decimals, number
@@ -126,7 +126,7 @@ def order_in(collection: Collection, asked: Asked, agreed: Agreement) -> Order |
     def made() -> Order:
         return consistency.cached_order(collection, asked, draws)
 
-    with told_to_reader():
+    with raising_cannot_answer():
         return cache.whole(collection, ("order", asked, draws), made)
 
 

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, render
 from ratings.models import Collection
 from ratings.people.access import admin_page
 
-from ...page.address import page, told_to_reader, with_options
+from ...page.address import page, raising_cannot_answer, with_options
 from ...scores import Asked
 from ..leaving_out import effect_of
 
@@ -15,7 +15,7 @@ from ..leaving_out import effect_of
 @with_options()
 def leaving_out(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     rater = get_object_or_404(collection.raters, pk=pk)
-    with told_to_reader():
+    with raising_cannot_answer():
         effect = effect_of(collection, rater, asked)
     context = page(request, collection, "people", asked) | {"rater": rater, "effect": effect}
     return render(request, "evaluation/leaving_out.html", context)

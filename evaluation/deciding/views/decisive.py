@@ -24,7 +24,7 @@ ROUNDS_ON_PAGE = 30  # listed on the page, the latest first
 
 
 @admin_page
-@with_options(many=["system"], spelled_out=False)
+@with_options(many=["system"], redirects=False)
 def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page for the measure, options and systems of the address."""
     # The page shows what its address says. Without parameters it begins with what was chosen last.

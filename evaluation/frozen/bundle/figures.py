@@ -114,5 +114,5 @@ def _heat(evaluation: Evaluation) -> Chart | None:
 def _cell(value: float, why: str) -> dict:
     """The value of a cell of the heat map. why: why it counts in no mean; "" where it counts."""
     if why:
-        return charts.uncounted(documents.known(value), why)
+        return charts.uncounted(documents.none_for_nan(value), why)
     return {"value": round(value, 4)} | ({"below": True} if value < 0 else {})

@@ -11,11 +11,11 @@ from ratings.people.access import admin_page, record_act
 from ...page import options
 from ...page.address import page, with_options
 from ...scores import Asked
-from ...scores.asked import DEFAULTS, ending
+from ...scores.asked import DEFAULTS, short_query_string
 
 
 @admin_page
-@with_options("expected", spelled_out=False)
+@with_options("expected", redirects=False)
 def default_options(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """What the default is and what it would become. It is one page away from the options, as it holds for all."""
     now = Asked.of(collection)
@@ -23,8 +23,8 @@ def default_options(request: HttpRequest, collection: Collection, asked: Asked) 
         "now": now,
         "changes": asked.texts != now.texts,
         "described": options.in_force(asked),
-        "usual": ending(DEFAULTS.items(), spelled_out=True),
-        "named": ending(asked.texts, spelled_out=True),
+        "usual": short_query_string(DEFAULTS.items(), with_measure=True),
+        "named": short_query_string(asked.texts, with_measure=True),
     }
     return render(request, "evaluation/default_options.html", context)
 

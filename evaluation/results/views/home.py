@@ -68,8 +68,12 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 
 def add_facts(user: User, rows: Sequence[dict]) -> None:
-    """Adds to each row, of a collection and a role, what the person does or reads in it. Raters see no systems."""
-    rankings_left = RANKINGS_AT_ONCE  # that this request may still read
+    """Adds to each row, of a collection and a role, what the person does or reads in the collection.
+
+    Raters get their own work, and see no systems. Others get counts, and as `leader` the facts on the best system:
+    None where there is none, and where it takes this request too long to find it.
+    """
+    rankings_left = RANKINGS_AT_ONCE  # how many this request may still read
     for row in rows:
         collection = row["collection"]
         if row["role"] == Role.RATER:
@@ -80,8 +84,9 @@ def add_facts(user: User, rows: Sequence[dict]) -> None:
         key = ("leader", *sorted(by_default(collection).items()))  # it depends on the default options
         is_cached = cache.is_counted(collection, version, key)
         to_read = 0 if is_cached else rankings_of(collection, version)
-        # The first is read whatever its size: otherwise a large collection would never have a best system.
-        if not to_read or to_read <= rankings_left or rankings_left == RANKINGS_AT_ONCE:
+        # Nothing was read yet. A collection is read first whatever its size, else a large one would never be read.
+        is_first = rankings_left == RANKINGS_AT_ONCE
+        if not to_read or to_read <= rankings_left or is_first:
             row["leader"] = cache.count(collection, version, key, partial(leader_of, collection))
             rankings_left -= to_read
 
@@ -105,42 +110,46 @@ def figures_of(collection: Collection, version: Version) -> dict:
 
 
 def nights_of(collection: Collection) -> list[dict]:
-    """The last nights of each watch: the last mean, a gap after it, open alarms, and a small line of means."""
+    """A row for each watch that has a mean: its last mean, a gap after it, open alarms, and a small line of means.
+
+    A night is "told" when it is done, and a "gap" where it has no scores.
+    """
     rows = []
     for watch in collection.watches.all():
-        over = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
-        nights = list(over.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])[::-1]
-        last_told = over.filter(state="told").only("means", "due_at", "watch").first()  # may be before them all
+        latest_first = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
+        nights = list(latest_first.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])
+        nights.reverse()
+        # It is not among `nights` where all of these are gaps.
+        last_told = latest_first.filter(state="told").only("means", "due_at", "watch").first()
         if last_told:
-            rows.append(
-                {
-                    "watch": watch,
-                    "night": last_told,
-                    "mean": last_told.means["mean"],
-                    "gap": nights[-1] if nights[-1].state == "gap" else None,
-                    "alarms": watch.open_alarms(),
-                    "line": small_line(nights),
-                }
-            )
+            last_night = nights[-1]
+            row = {"watch": watch, "night": last_told, "mean": last_told.means["mean"]}
+            row["gap"] = last_night if last_night.state == "gap" else None
+            rows.append(row | {"alarms": watch.open_alarms(), "line": small_line(nights)})
     return rows
 
 
 def small_line(nights: Sequence) -> dict | None:
-    """The means of these nights as a line 100 wide and 20 high, which gaps interrupt; None below two means."""
-    means = [night.means.get("mean") for night in nights]
-    known = [mean for mean in means if mean is not None]
-    if len(known) < 2:
+    """The context of a small line of the means of these nights; None where fewer than two have a mean.
+
+    lines: the points of the SVG polylines between gaps, in a box 100 wide and 20 high; nights: how many have a
+    mean.
+    """
+    mean_of_night = [night.means.get("mean") for night in nights]  # None: a gap
+    means = [mean for mean in mean_of_night if mean is not None]
+    if len(means) < 2:
         return None
-    least, most = min(known), max(known)
-    stretches: list[list[str]] = [[]]  # of points between gaps
-    for place, mean in enumerate(means):
+    least, most = min(means), max(means)
+    polylines: list[list[str]] = [[]]
+    for place, mean in enumerate(mean_of_night):
         if mean is None:
-            stretches.append([])
+            polylines.append([])  # the line begins again after the gap
         else:
+            # From 0 to 1; the box has a margin of 2 above and below.
             height = (mean - least) / (most - least) if most > least else 0.5
-            stretches[-1].append(f"{100 * place / (len(means) - 1):.1f},{18 - 16 * height:.1f}")
-    lines = [" ".join(points) for points in stretches if len(points) > 1]
-    return {"lines": lines, "nights": len(known), "least": least, "most": most}
+            polylines[-1].append(f"{100 * place / (len(nights) - 1):.1f},{18 - 16 * height:.1f}")
+    lines = [" ".join(points) for points in polylines if len(points) > 1]
+    return {"lines": lines, "nights": len(means), "least": least, "most": most}
 
 
 def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:
@@ -159,7 +168,7 @@ def leader_of(collection: Collection) -> dict | None:
         return None
     if not evaluation.means:
         return None
-    first = evaluation.standings[0]
+    first = evaluation.standings[0]  # of the system with the highest mean
     leader = {
         **highest(evaluation.means),
         **warning_of(evaluation, record.scale(collection)),

@@ -34,19 +34,19 @@ MOST_TABLE_ROWS = 60  # rows of a table; a longer one has a page of its own
 @step_by_step("results")
 def overview(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page: what the collection has and, once there are scores, what they tell."""
-    held = holdings(collection)
+    held = holdings(collection)  # counts by name
     context = page(request, collection, "results", asked) | {
-        "n": held,  # counts
+        "n": held,
         "next_step": next_step(collection, held),
         "may_set_default": collection.role == Role.ADMIN,
     }
     if held["systems"] and held["queries"] and held["judged"]:
-        expected = wanted_in(request)
+        expected = wanted_in(request)  # whether the address asks for expected values
         key = ("overview", asked, expected, basis_of(collection, expected))
         context |= cache.whole(collection, key, lambda: results(collection, asked, expected))
         # Not cached with the results: gold and the name of the collection change while scores stay the same.
         context["gold"] = gold_hits(collection)
-        # A new dict: the present one stays in the cache.
+        # In a new dict, since the present one is in the cache and must not change.
         context["charts"] = context["charts"] | {"means": named_means(collection, context)}
         if by_machines := scores_by_machine(collection, asked):
             context |= table_of(by_machines, context["evaluation"].names, asked)
@@ -54,7 +54,10 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 
 
 def results(collection: Collection, asked: Asked, expected: bool) -> dict:
-    """The context about scores, the same for all readers of this version. expected: with expected values."""
+    """The context about scores. It is the same for all readers until the collection changes, so that it is cached.
+
+    expected: whether the address asks for expected values; a page has them without that, too, after rounds.
+    """
     other_measures = [*asked.cumulative, *asked.at_cutoffs]
     bounds = bounded_in(collection, asked)
     evaluation = evaluated(collection, asked, other_measures, bounds, judgments=True)

@@ -28,24 +28,24 @@ MOST_EXACT = 4_000  # cells that carry all digits: more make the page five times
 @readers_page
 @with_options("sort", "q", "page")
 def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The page with a row for each query. ?sort= orders them, and ?q= has words that a query must have."""
+    """The page with a row for each query. ?sort= names their order, and ?q= has words that a query must have."""
     evaluation = evaluated(collection, asked, judgments=True)
     grid = heat.shaded(evaluation)
     rows = heat.rows(evaluation, grid)
     sort_keys, sort = sort_keys_of(evaluation), request.GET.get("sort", "")
-    if sort.removeprefix("-") not in sort_keys:
+    if sort.removeprefix("-") not in sort_keys:  # "-" is for descending
         sort = USUAL_ORDER
     q = request.GET.get("q", "").strip()
     matching = [row for row in rows if tables.matches(q, row["key"], row["text"])]
     context = page(request, collection, "queries", asked) | {
-        "one": len(evaluation.systems) == 1,  # whether there is one system alone
+        "one": len(evaluation.systems) == 1,  # there is one system alone
         "q": q,
         "found": len(matching),
         "total": len(rows),
         "hidden": parameters_without(request, ("q", "page")),
         "heads": heat.heads(evaluation, sort),
         "key": heat.legend(evaluation, grid),
-        # Whether cells carry all digits.
+        # Whether cells carry all digits. Those of a large table have four decimals.
         "exact": min(len(matching), QUERIES_ON_PAGE) * len(evaluation.systems) <= MOST_EXACT,
         **paged(request, tables.ordered(matching, sort_keys, sort), QUERIES_ON_PAGE),
     }
@@ -57,13 +57,14 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 
 
 def sort_keys_of(evaluation: Evaluation) -> dict[str, Callable[[dict], object]]:
-    """The values that the table can be sorted by, by name in the address."""
+    """The functions that take a row of the table and return what it is sorted by, by their name in the address."""
 
     def value_at(place: int, row: dict) -> float | None:
         """The value of the system in this column; None where it counts in no mean."""
         cell = row["values"][place]
         return None if cell.why else cell.value
 
+    # A system is in the address with "s" and its pk, as in `heat.heads`.
     of_systems = {
         f"s{standing.pk}": partial(value_at, place) for place, standing in enumerate(evaluation.standings)
     }

@@ -16,7 +16,7 @@ from ...page import documents
 from ...page import options as panel
 from ...page.address import bounded_in, evaluated, page, parameters_without, with_options
 from ...page.charts import charted
-from ...page.documents import known
+from ...page.documents import none_for_nan
 from ...page.downloads import Files, files
 from ...page.holdings import NextStep, holdings, next_step
 from ...scores import Asked, Evaluation
@@ -44,7 +44,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
         "judged": bool(evaluation.judgments.count[place]),
         "older_texts": older_texts_of(query),
     }
-    if not rows:
+    if not rows:  # there are no systems
         context["next_step"] = next_step(collection, holdings(collection))
         return charted(request, "evaluation/query.html", context)
     if not context["judged"]:
@@ -53,19 +53,20 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     context |= controls(asked, rows, chosen)
     context |= compared(query, evaluation, place, rows, chosen)
     if "system" in request.GET:
-        context["keep"] = context["files"]
+        context["keep"] = context["files"]  # links to other queries then keep the systems, too
     return charted(request, "evaluation/query.html", context)
 
 
 def controls(asked: Asked, rows: list[dict], chosen: list[str]) -> dict:
-    """The context of the choice of lists: a control for each, one for another, and addresses that keep them.
+    """The context of the choice of lists: a control for each of them, and one to add another.
 
-    rows: as from `standings`, of all systems.
+    files: the query string with the chosen systems; all: the rows, with that of the page where the system stands
+    beside the chosen ones. rows: as from `standings`, of all systems.
     """
     names = [row["system"] for row in rows]
     can_add = 1 < len(chosen) < min(MOST_LISTS, len(names))
     return {
-        "choices": [*chosen, ""] if can_add else chosen,
+        "choices": [*chosen, ""] if can_add else chosen,  # "": no system is chosen in this control yet
         "names": sorted(names),
         "files": kept(asked, chosen),
         "all": [row | {"beside": kept(asked, beside(chosen, row["system"]))} for row in rows],
@@ -82,13 +83,18 @@ def standings(evaluation: Evaluation, place: int) -> list[dict]:
 
 
 def standing(evaluation: Evaluation, system: str, place: int) -> dict:
-    """The numbers of one system on query number `place`; None without a value, and for bounds not computed."""
+    """The numbers of one system on a query. None: without a value, and for bounds not computed.
+
+    place: the row of the query in all arrays.
+    """
     asked = evaluation.asked
     bounds = evaluation.bounds.get((asked.measure, system))
 
     def value_and_why(measure: Measure) -> tuple[float | None, str]:
         """The value, and why it counts in no mean; "" where it counts."""
-        return known(evaluation.values([system], measure)[place, 0]), evaluation.why([system], measure)[place, 0]
+        return none_for_nan(evaluation.values([system], measure)[place, 0]), evaluation.why([system], measure)[
+            place, 0
+        ]
 
     value, why = value_and_why(asked.measure)
     return {
@@ -99,8 +105,8 @@ def standing(evaluation: Evaluation, system: str, place: int) -> dict:
         "ndcg": value_and_why(asked.at("nDCG"))[0],
         "others": [value_and_why(measure) for measure in others(asked)],
         "judged": float(evaluation.judged(system)[place]),
-        "lowest": known(bounds.low[place]) if bounds else None,
-        "highest": known(bounds.high[place]) if bounds else None,
+        "lowest": none_for_nan(bounds.low[place]) if bounds else None,
+        "highest": none_for_nan(bounds.high[place]) if bounds else None,
     }
 
 
@@ -140,7 +146,6 @@ def compared(query: Query, evaluation: Evaluation, place: int, rows: list[dict],
         for row, explanation in zip(shown, explanations, strict=True)
     ]
     split = parts.differences(explained, chosen, parts.measure_of(asked)) if judged else {}
-    parted = parts.as_table(split, explanations, asked)
     # The second list is highlighted; a collection of one system has only a first.
     running = running_sums.as_chart_and_table(explained, chosen[:2][-1], asked) if judged else None
     compared_lists = [why.SystemList(*facts) for facts in zip(chosen, explanations, whole_ranks, strict=True)]
@@ -164,7 +169,7 @@ def compared(query: Query, evaluation: Evaluation, place: int, rows: list[dict],
         "missing_words": panel.PHRASES["missing"][options.missing],
         "others": [str(measure) for measure in others(asked)],
         "other_labels": asked.labels_beside(others(asked)),
-        "parts": parted,
+        "parts": parts.as_table(split, explanations, asked),
         "worst": any(explanation.min_dcg for explanation in explanations),
         "sums": arithmetic.sums(sides, explanations) if judged else [],
         "missed": lists.missed(whole_ranks, ideal, documents, cutoff),
@@ -204,17 +209,20 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
 def document_and_titles(
     request: HttpRequest, collection: Collection, asked: Asked, query: Query
 ) -> tuple[dict, dict[str, str]]:
-    """The JSON document of this query, and the titles of its documents by key."""
+    """The JSON document of this query, and the titles of its documents by key.
+
+    It has all systems, and the differences of those that the address chooses.
+    """
     explanations = explanations_of(collection, asked, query)
     rows = (row for explanation in explanations.values() for row in (*explanation.ranking, *explanation.ideal))
-    documents = lists.titles({row.document for row in rows})
+    documents = lists.titles({row.document for row in rows})  # by pk
     keys = {pk: document.key for pk, document in documents.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
     measure = parts.measure_of(asked)
     place = evaluation.per_query.index.get_loc(query.key)
     chosen = chosen_in(request, [row["system"] for row in standings(evaluation, place)])
-    judged = any(explanation.reason != REASONS[NOT_JUDGED] for explanation in explanations.values())
-    differences = parts.differences(explanations, chosen, measure) if chosen and judged else {}
+    is_judged = any(explanation.reason != REASONS[NOT_JUDGED] for explanation in explanations.values())
+    differences = parts.differences(explanations, chosen, measure) if chosen and is_judged else {}
     document = csv_and_json.explained(evaluation, query.key, explanations, keys, differences, measure)
     titles = {document.key: document.title for document in documents.values()}
     return document | {"older_texts": older_texts_of(query)}, titles

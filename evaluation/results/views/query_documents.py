@@ -15,7 +15,7 @@ from ratings.presentation.versions import latest_of
 
 from ...measures import Explanation
 from ...page.address import page, with_options
-from ...page.documents import known
+from ...page.documents import none_for_nan
 from ...scores import Asked
 from ..side_by_side import chosen_in, explanations_of, kept
 
@@ -41,11 +41,13 @@ def query_documents(request: HttpRequest, collection: Collection, asked: Asked, 
 
 
 def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[dict]:
-    """The MOST_DOCUMENTS documents with the best ranks, each with its rank in each system. Three database queries.
+    """The context of the MOST_DOCUMENTS documents with the best ranks: each as a reader sees it, with its ranks.
 
-    explained: explanations by system.
+    ranks: (system, rank) pairs, with None where the system does not have the document. explained: explanations by
+    system. Three database queries.
     """
     rows = [row for explanation in explained.values() for row in explanation.ranking]
+    # For each system the rank of each document, by pk.
     ranks_by_system = {
         name: {row.document: row.rank for row in explanation.ranking} for name, explanation in explained.items()
     }
@@ -60,7 +62,7 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
         {
             "document": documents[pk],
             "drawn": render_document(presentation, sources[pk], pictures),
-            "grade": known(grades[pk]),
+            "grade": none_for_nan(grades[pk]),
             "ranks": [(name, of_system.get(pk)) for name, of_system in ranks_by_system.items()],
         }
         for pk in best

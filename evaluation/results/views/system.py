@@ -16,7 +16,7 @@ from ... import charts
 from ...measures import MEASURES, Measure, parse_measure
 from ...page.address import evaluated, page, with_options
 from ...page.charts import Chart, charted
-from ...page.documents import known
+from ...page.documents import none_for_nan
 from ...page.downloads import Files, files
 from ...page.words import degree
 from ...scores import Asked, Evaluation
@@ -30,12 +30,12 @@ MAIN_MEASURES = ("nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "P@10", "R@100", "AP", 
 @readers_page
 @with_options("page")
 def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """The page. Its table has all queries, and its chart those that count in the mean of the asked measure."""
+    """The page of one system. Its table has all queries, its chart those that count in the asked measure."""
     system = get_object_or_404(System, collection=collection, pk=pk)
-    of_system = replace(asked, systems=(system.name,))
-    evaluation = evaluated(collection, of_system, main_measures(asked), judgments=True)
+    asked_of_system = replace(asked, systems=(system.name,))
+    evaluation = evaluated(collection, asked_of_system, main_measures(asked), judgments=True)
     rows = query_rows(evaluation, system)
-    counting = [row for row in rows if not row["why"]]
+    counting_rows = [row for row in rows if not row["why"]]
     rankings = evaluation.table.record.rankings[system.name]
     context = page(request, collection, "results", asked) | {
         "system": system,
@@ -45,16 +45,16 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         "standing": evaluation.standing(system.name),
         "means": [evaluation.standing(system.name, measure) for measure in evaluation.measures],
         "fingerprint": evaluation.fingerprint_of(asked.measure),
-        "present": int(rankings.present.sum()),
+        "present": int(rankings.present.sum()),  # queries with a ranking
         "queries": len(rows),
         "listed": len(rankings.documents),
         "deepest": int(rankings.length.max(initial=0)),
-        "defined": len(counting),
-        "below": any(row["below"] for row in counting),
+        "defined": len(counting_rows),
+        "below": any(row["below"] for row in counting_rows),
         **paged(request, rows, ROWS_PER_PAGE),
     }
-    if counting:
-        context |= with_bars(asked, system, counting)
+    if counting_rows:
+        context |= with_bars(asked, system, counting_rows)
     return charted(request, "evaluation/system.html", context)
 
 
@@ -89,13 +89,13 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
     rows = [
         {
             "pk": pk,
-            "query": key,  # so the chart calls it
-            "key": key,  # and the table
+            "query": key,  # the name in the chart
+            "key": key,  # the name in the table
             "text": text,
-            "value": known(values[place]),
+            "value": none_for_nan(values[place]),
             "below": below[place],
             "why": reasons[place],
-            "judged": known(judged[place]),
+            "judged": none_for_nan(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
             "keep": query_string.removeprefix("?"),
