@@ -78,6 +78,7 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
     )
     stroke = where("significant", alt.StrokeValue, ACCENT, INK)
     fill = where("significant", alt.FillValue, ACCENT, PAPER)
+    # "none" is the data set of where there is no bias: the middle of each strip.
     middle = alt.Chart(alt.NamedData("none")).mark_rule(color=EDGE, strokeWidth=1.5)
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3)
     points = base.mark_point(size=50, strokeWidth=1.5, opacity=1)
@@ -86,7 +87,6 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
         bars.encode(y=_strips("top:Q", raters), y2=alt.Y2("bottom:Q"), stroke=stroke),
         points.encode(y=_strips("at:Q", raters), stroke=stroke, fill=fill),
     ]
-    # No bias: the middle of each strip.
     middles = [{"at": place + 0.5} for place in range(len(raters))]
     return vega_lite(layers, height=RATER_HEIGHT * len(raters), dots=dots, none=middles)
 

@@ -154,7 +154,7 @@ def compared(
         refuse_unknown("system", name, evaluation.systems)
     if baseline in others:
         raise ValueError(f"{baseline} cannot be compared with itself; name other systems after the baseline.")
-    if not others:
+    if not others:  # in spite of the first lines: the baseline is the only system
         raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with.")
     pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in systems[1:])
     pairs_of_columns = [(systems.index(first), systems.index(second)) for first, second in pairs]
@@ -178,8 +178,8 @@ def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pa
     measure = evaluation.asked.measure
 
     def compare_systems() -> Compared:
-        [comparison] = compared(evaluation, baseline, others, all_pairs, DRAWS_ON_PAGES, SEED, [measure])
-        return comparison
+        # The only one, since there is one measure.
+        return compared(evaluation, baseline, others, all_pairs, DRAWS_ON_PAGES, SEED, [measure])[0]
 
     key = ("compared", measure, baseline, tuple(others), all_pairs)
     return evaluation.table.remember(key, compare_systems)

@@ -62,11 +62,12 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
     """
     queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
     result = []
-    for row, query in enumerate(queries):
-        values, why = grid.value[row], grid.why[row]  # [systems]
+    for place, query in enumerate(queries):
+        values, why = grid.value[place], grid.why[place]  # [systems]
+        below, shades = grid.below[place].tolist(), grid.shade[place].tolist()
         counted_values = values[why == ""]
-        facts = zip(values.tolist(), grid.below[row].tolist(), grid.shade[row].tolist(), why.tolist(), strict=True)
-        cells = [Cell(none_for_nan(value), below, shade, reason) for value, below, shade, reason in facts]
+        facts = zip(values.tolist(), below, shades, why.tolist(), strict=True)
+        cells = [Cell(none_for_nan(value), is_below, shade, reason) for value, is_below, shade, reason in facts]
         result.append(
             {
                 **query._asdict(),
@@ -74,7 +75,7 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
                 "why": reasons(why),
                 "mean": float(counted_values.mean()) if counted_values.size else None,
                 "spread": float(np.ptp(counted_values)) if counted_values.size else None,
-                "judged": int(evaluation.judgments.count[row]),
+                "judged": int(evaluation.judgments.count[place]),
             }
         )
     return result
@@ -190,9 +191,8 @@ def differ(evaluation: Evaluation, grid: Shaded) -> dict:
     """
     values = evaluation.counting(evaluation.names)  # [queries, systems], nan where a value does not count
     values = values[(~np.isnan(values)).sum(axis=1) > 1]
-    values = np.where(np.isnan(values), -np.inf, values)
-    # Several systems can share the highest value of a query, up to rounding. Without queries, `initial` is the
-    # maximum.
+    values = np.where(np.isnan(values), -np.inf, values)  # so that they are never the highest
+    # Several systems can share the highest value of a query, up to rounding. `initial` is for no queries at all.
     is_best = values >= values.max(axis=1, initial=-np.inf, keepdims=True) - TIE_TOLERANCE
     has_one_winner = is_best.sum(axis=1) == 1
     wins_of_systems = is_best[has_one_winner].sum(axis=0).tolist()

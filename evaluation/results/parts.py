@@ -48,7 +48,7 @@ def as_table(
     return {
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
-        "another": asked.measure if measure != asked.measure else None,
+        "another": asked.measure if measure != asked.measure else None,  # it cannot be split
         "first": first,
         "others": [second for _, second in pairs],
         "sentences": [sentence(first, second, split) for (_, second), split in differences.items()],

@@ -43,7 +43,7 @@ def evaluate(
     # The same version for all: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
-    measures_with_bounds = dict.fromkeys(measures_of(collection, bounds))
+    measures_with_bounds = dict.fromkeys(measures_of(collection, bounds))  # each once
     bounds_by_column = _bounds(collection, version, asked, measures_with_bounds, table.record.systems)
     evaluation = Evaluation(asked, measures, table, bounds_by_column)
     if not judgments:
@@ -221,8 +221,7 @@ def _bound_columns(
     Their keys are (name of the field of `Bounds`, system). scale: the grades, the lowest first.
     """
     cutoff, options = asked.measure.cutoff, kernel.effective(asked.measure, asked.options)
-    # Pairs (query, document) that can still get a judgment, int64[n] each: those of the pool and the unjudged
-    # ones.
+    # The pairs that can still get a judgment: (queries, documents), int64[n] each.
     pairs_to_judge = [record.pool(collection, data.queries, asked.adjudications)]
     for rankings in data.rankings.values():
         pairs_to_judge.append(kernel.unjudged(cutoff, judgments, rankings, options))
