@@ -24,14 +24,15 @@ class Answer(NamedTuple):
 
 
 def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = None) -> Iterator[Answer]:
-    """The answers of these raters, sorted by the time of the first rating and by token.
+    """The ratings of these raters and their answers to repeats, sorted by the time when they were first given.
 
-    `after` is a time and a token: only answers after them are returned.
+    Equal times are sorted by token. `after`: the time and the token of an answer; only those after it are read.
     """
     ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), task_token=F("pair__token"))
     events_of_repeat = RatingEvent.objects.standing().filter(
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
+    # One value for each repeat: the group is its pair.
     first_time = events_of_repeat.order_by().values("pair").annotate(first=Min("created_at")).values("first")
     # A repeat has a token of its own, by which its rater knows it.
     repeats = answered_repeats(raters).annotate(at=Subquery(first_time), task_token=F("token"))
@@ -45,7 +46,7 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
 def _read_after(
     after: tuple[datetime, UUID] | None, rows: QuerySet, to_answers: Callable[[list], list[Answer]]
 ) -> Iterator[Answer]:
-    """The answers that `to_answers` makes of the rows, sorted by time and token, from `after` on.
+    """The answers that `to_answers` makes of the rows, sorted by time and token: all, or only those after `after`.
 
     `rows` are annotated with the time, as `at`, and with the token, as `task_token`. They are read in pieces.
     """

@@ -37,11 +37,11 @@ class Showing(NamedTuple):
 
     @classmethod
     def of(cls, rater: Rater, tasks: Sequence[Task]) -> "Showing":
-        """The presentation for a rater annotated with `presentation_now`.
+        """The latest presentation, for a rater annotated with its version as `presentation_now`.
 
         Database queries: none without a presentation, one with it, two with pictures.
         """
-        version = rater.presentation_now or 0
+        version = rater.presentation_now or 0  # 0: the collection has none, and documents look as web pages do
         presented = presented_in(rater.collection_id, version)
         pictures = NO_PICTURES
         if presented.has_pictures:
@@ -148,7 +148,7 @@ def total_of(outlook: Outlook) -> int:
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
-    """Two sentences for this rater: what there is to do, and what happens next."""
+    """Two texts for a rater: what there is to do, and what happens next, which may be empty."""
     done, left = outlook.done, outlook.left
     by_admin = gettext("An admin of the collection decides that. Your ratings are kept.")
     if outlook.why == "put_away":
@@ -185,9 +185,9 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
 
 
 def waiting_words(outlook: Outlook) -> str:
-    """What waits for the rater, and what they have done."""
+    """One sentence about what waits for the rater and, if they have rated, one about what they have done."""
     left = outlook.left
-    if outlook.more:
+    if outlook.more:  # `left` is the greatest number that is counted
         waits = gettext("More than %(n)s documents wait for your rating.")
     else:
         waits = ngettext("%(n)s document waits for your rating.", "%(n)s documents wait for your rating.", left)

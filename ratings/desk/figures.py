@@ -113,23 +113,26 @@ def pace_of(rater: Rater) -> Pace | None:
 
 
 def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Counter[int]:
-    """rater → how many of their `latest_grades` came faster than anybody reads what was shown. Two queries.
+    """Rater id → how many of their `latest_grades` came faster than anybody reads what was shown. Two queries.
 
-    In a list, and for programs and files, it is not known what was read when: there the length does not count.
+    `acts`: how many of the latest acts of each rater are looked at. The time to read depends on the length of the
+    document. Only of a document that was shown alone it is known when it was read; in a list, or where a program
+    or a file rated, the length counts as 0.
     """
     presentations = {row.version: Presented.read(row.content) for row in collection.presentations.all()}
     longest = seconds_to_read(MOST_CHARACTERS_TO_READ)
-    path = "events__pair__document__"
-    start_of_body = Left(path + "body", MOST_CHARACTERS_TO_READ)  # more does not count
-    names = ["pk", "events__seconds", "events__shown", "events__presentation_version"]
-    names += [path + name for name in ("key", "title", "url", "fields")]
-    rows = latest_grades(raters, acts, below=longest).values_list(*names, start_of_body)
+    document = "events__pair__document__"
+    start_of_body = Left(document + "body", MOST_CHARACTERS_TO_READ)  # nobody needs to read more
+    columns = ["pk", "events__seconds", "events__shown", "events__presentation_version"]
+    columns += [document + name for name in ("key", "title", "url", "fields")]
+    # A grade that took longer than the longest document needs was not too fast.
+    rows = latest_grades(raters, acts, below=longest).values_list(*columns, start_of_body)
     too_fast: Counter[int] = Counter()
     for rater_id, seconds, shown, version, key, title, url, fields, body in rows.iterator():
         source = source_of(Document(key=key, title=title, url=url, fields=fields, body=body))
         presented = presentations.get(version, WEB_PAGE)
         length = characters(pieces_of(presented.document, source)) if shown == Shown.ALONE else 0
-        too_fast[rater_id] += seconds < seconds_to_read(length)
+        too_fast[rater_id] += seconds < seconds_to_read(length)  # True counts as 1
     return too_fast
 
 
@@ -146,17 +149,17 @@ def characters(pieces: Sequence[Piece]) -> int:
 def latest_grades(
     raters: QuerySet, acts: int, kinds: Sequence[str] = TIMED_KINDS, *, below: float = inf
 ) -> QuerySet:
-    """(rater, value, seconds) of the timed grades among the latest `acts` events of each rater.
+    """A queryset of (rater id, value, seconds) of the timed grades among the latest `acts` events of each rater.
 
-    `kinds`: of the grades; `below`: so many seconds each. Repeats are left out by default because they are faster
-    than first grades, warm-ups because they are slower. The query begins with the raters, so that both databases
-    read only a few rows of an index for each.
+    `kinds`: of the events. By default without repeats, which are faster than first grades, and without warm-ups,
+    which are slower. `below`: only grades that took fewer seconds. The query begins with the raters, so that both
+    databases read only a few rows of an index for each.
     """
     newest_first = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk").values("pk")
     # The id of the oldest of these events; 0, which is before all, for a rater who has fewer events.
-    since = Coalesce(Subquery(newest_first[acts - 1 : acts]), 0)
+    oldest_id = Coalesce(Subquery(newest_first[acts - 1 : acts]), 0)
     graded = Q(events__kind__in=kinds, events__value__isnull=False)
-    rows = raters.order_by().annotate(since=since)
+    rows = raters.order_by().annotate(oldest_id=oldest_id)
     # All in one filter: in several, each condition could be met by another event.
-    rows = rows.filter(graded, events__pk__gte=F("since"), events__seconds__lt=below)
+    rows = rows.filter(graded, events__pk__gte=F("oldest_id"), events__seconds__lt=below)
     return rows.values_list("pk", "events__value", "events__seconds")

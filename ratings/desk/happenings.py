@@ -13,6 +13,7 @@ NAMES = {
 listeners: list[Callable[[str, int], None]] = []
 
 
-def happened(name: str, number: int = 1) -> None:
+def notify_listeners(name: str, number: int = 1) -> None:
+    """Tell all listeners that the event `name`, one of NAMES, happened `number` times."""
     for listen in listeners:
         listen(name, number)

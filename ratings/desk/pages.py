@@ -148,9 +148,10 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
     """The page after a warm-up: the rater's grade, the right one (`saved.right_answer`) and its explanation."""
     scale = list(rater.collection.grades.all())
     outlook = queue.outlook(rater)
-    _, warm_ups = place_in_warm_up(rater, outlook)
+    _, warm_ups = place_in_warm_up(rater, outlook)  # the number of all, answered or not
     context = {
         **frame(rater, "rate"),
+        # Of warm-ups: after the last one, `outlook.left` counts pairs.
         "left": outlook.left if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
         "task": task_json(task, Showing.of(rater, [task])),

@@ -30,30 +30,34 @@ def refuse_revealing(collection: Collection, presented: Presented) -> None:
 
 
 def revealing(collection: Collection, presented: Presented) -> Revealing | None:
-    """The first path of a document's parts that reveals something; None without one. Two SQL queries a system."""
-    paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))
-    names = set(collection.systems.values_list("name", flat=True))
+    """The first path of a document's parts whose values are ranks, scores or names of systems, or else None.
+
+    They are compared with the first rankings of each system. Two SQL queries a system.
+    """
+    paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))  # each once, in order
+    system_names = set(collection.systems.values_list("name", flat=True))
     for system in collection.systems.all():
         rankings = list(Ranking.objects.filter(system=system).order_by("pk")[:RANKINGS_PER_SYSTEM])
+        # `ranking.documents` is an array of document ids, best first.
         document_pks = {pk for ranking in rankings for pk in ranking.documents[:DOCUMENTS_PER_RANKING].tolist()}
         documents = Document.objects.in_bulk(document_pks)
         sources = {pk: source_of(document) for pk, document in documents.items()}
         for path in paths:
-            if fact := _fact_at(path, rankings, sources, names):
+            if fact := _fact_at(path, rankings, sources, system_names):
                 return Revealing(path, system.name, fact)
     return None
 
 
-def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict], names: set[str]) -> str:
+def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict], system_names: set[str]) -> str:
     """What the values at the path are in more than half of the rankings: "rank", "score", "system" or "".
 
-    `rankings` are those of one system, `sources` the members of documents by their pk, `names` those of all
-    systems.
+    `rankings`: of one system. `sources`: document id → members of the document. `system_names`: of all systems.
+    Rankings in which fewer than FEWEST_DOCUMENTS documents have a value are not compared.
     """
-    is_fact = {
+    is_fact = {  # name of a fact → whether a value is that fact of a document with this rank and score
         "rank": lambda value, rank, score: _number(value) in (rank, rank - 1),  # counted from 1, or from 0
         "score": lambda value, rank, score: score is not None and _number(value) == score,
-        "system": lambda value, rank, score: text_of(value) in names,
+        "system": lambda value, rank, score: text_of(value) in system_names,
     }
     results_by_ranking = [list(_results(ranking, path, sources)) for ranking in rankings]
     compared = [results for results in results_by_ranking if len(results) >= FEWEST_DOCUMENTS]

@@ -70,15 +70,18 @@ class PresentationForm:
         return Presented(self.document.parts, self.query.parts)
 
 
-def moved(data: QueryDict) -> QueryDict:
-    """What was sent, with the parts of two rows exchanged if a button moves one, as `document 2 up`."""
+def with_row_moved(data: QueryDict) -> QueryDict:
+    """The data of a presentation form, with two rows of parts exchanged if a button to move one was pressed.
+
+    The button's value, such as `document 2 up`, names the list, the row and the direction.
+    """
     move = re.fullmatch(r"(document|query) (\d{1,3}) (up|down)", data.get("move", ""))
     if not move:
         return data
     prefix, row, direction = move.groups()
     neighbour = int(row) + (1 if direction == "down" else -1)
     if f"{prefix}-{neighbour}-path" not in data:
-        return data
+        return data  # there is no row on that side
     exchanged = data.copy()
     for name in ("kind", "path", "label", "unit", "opens", "DELETE"):
         field, neighbour_field = f"{prefix}-{row}-{name}", f"{prefix}-{neighbour}-{name}"

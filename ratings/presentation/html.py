@@ -36,7 +36,7 @@ def render_document(
     heading = next((part for part in presented.document if part.kind == "title"), None)
     title = "".join(piece.text for piece in pieces_of([heading], source)) if heading else None
     pieces = pieces_of([part for part in presented.document if part is not heading], source)
-    texts = [piece.text or piece.html for piece in pieces]
+    texts = [piece.text or piece.html for piece in pieces]  # "" for lists, tables and pictures
     characters = sum(map(len, texts))
     lines = sum(text.count("\n") + 1 for text in texts)
     frames = _frames(pieces, title or "", pictures)

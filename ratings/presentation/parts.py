@@ -228,6 +228,7 @@ def decimal(text: str) -> Decimal | None:
         exact = Decimal(text)
     except InvalidOperation:
         return None
+    # `adjusted` is the exponent in scientific notation.
     return exact if exact.is_finite() and abs(exact.adjusted()) <= 20 else None
 
 

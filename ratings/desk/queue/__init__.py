@@ -3,13 +3,13 @@
 How `claim` chooses what a rater gets, all in one transaction:
 
 1. Lock the rater's row, and read what the choice depends on (`choosing.claimants`).
-2. As long as the rater has warm-ups to do, they get only those (`mixing.warm_up`).
+2. As long as the rater has warm-ups to do, they get only those (`mixing.hold_warm_ups`).
 3. Find candidates (`choosing.choose`): free assignments of pairs that the rater has neither rated nor put off. The
    order of the collection (`order`) forms groups of them: the current query, then another one; or the smallest
    depth, then the next; or all. Within a group they are sorted by a random number that each assignment has.
 4. Limit their number: to what was asked for, by the rater's limit and, near the end of the pool, by a fair share
    (`choosing.quota_for`). If candidates run out, pairs follow that the rater put off.
-5. Put gold pairs and repeats before some of the candidates (`mixing.mixed`).
+5. Put gold pairs and repeats before some of the candidates (`mixing.mix_in`).
 6. Lease the candidates by one conditional UPDATE (`claiming`). If another rater was faster, repeat from step 3
    without those assignments.
 

@@ -49,6 +49,7 @@ def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
             except OperationalError as error:
                 if not _deadlocked(error):
                     raise
+        # The last attempt, whose errors are raised.
         with transaction.atomic():
             return work(*args, **kwargs)
 

@@ -50,7 +50,7 @@ def asked_again(collection: Collection, events: QuerySet) -> QuerySet:
 
 @transaction.atomic
 def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = None) -> int:
-    """How many of these ratings of one collection are wanted anew: by other raters, or by anybody."""
+    """Want these ratings of one collection anew: by other raters, or by anybody. Returns how many were asked."""
     now = now or timezone.now()
     # Locked, so that nobody changes a rating meanwhile, and so that the ids of a rater's events ascend.
     lock_all(Rater.objects.filter(pk__in=ratings.order_by().values("rater")))
@@ -63,20 +63,20 @@ def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = 
 
 @transaction.atomic
 def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datetime | None = None) -> int:
-    """How many ratings count again as they were: those of `asked_again`.
+    """Make the ratings of `asked_again` count again as they were. Returns how many.
 
     A grade of a pair that others rated or hold meanwhile fills no wanted rating, and counts all the same.
     """
     now = now or timezone.now()
     askings = asked_again(collection, events).order_by("rater", "pk").select_related("undoes", "pair")
     grades = {grade.value: grade for grade in collection.grades.all()}
-    me = None
+    me = None  # the rater of the last asking: they are sorted by rater, so that each is locked once
     restored = 0
     for asking in askings:
         if me is None or me.pk != asking.rater_id:
             me = lock(asking.rater)
         if Rating.objects.filter(pair=asking.pair_id, rater=me, set_aside_at=None).exists():
-            continue  # rated before the lock
+            continue  # the rater rated the pair again before the lock
         _restore_rating(me, asking.pair, asking.undoes, grades, by, now)
         restored += 1
     return restored
@@ -116,7 +116,7 @@ def _record(ratings: Sequence[Rating], by, now: datetime) -> None:
 
 
 def _later_event_fields(event: RatingEvent, kind: str, by, now: datetime) -> dict:
-    """Fields of a later event about the same rating, by an admin."""
+    """The fields of a new event by an admin (`by`), about the same rating and of the same versions as `event`."""
     return {
         "pair_id": event.pair_id,
         "rater_id": event.rater_id,
@@ -137,12 +137,14 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     """
     pairs = {rating.pair_id for rating in ratings}
     done = Assignment.objects.filter(pair__in=pairs, state=State.DONE, extra=False)
+    # (pair id, rater id) → id of the assignment that the rater's grade fills
     assignment_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
     filled_ids = [assignment_by_key[key] for key in _keys(ratings) if key in assignment_by_key]
+    # Grades without an assignment. A reason in place of a grade has none either, but its own is open already.
     graded = [rating for rating in ratings if rating.grade_id]
     surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
-    # Counted before these ratings go, and with the grades of other raters: those that stay fill new assignments
-    # first, by `want`, so that as many are left open as grades go.
+    # Counted before these ratings go, and with the surplus grades of other raters. `want` below makes as many new
+    # assignments; the grades that stay fill the first of them, so that as many are left open as grades went.
     surplus_by_pair = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
     stored = Rating.objects.filter(pk__in=[rating.pk for rating in ratings])
     if set_aside_at:
@@ -150,7 +152,7 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     else:
         stored.delete()
     Assignment.objects.filter(pk__in=filled_ids).update(state=State.OPEN, rater=None)
-    pairs_by_wanted: dict[int, list[int]] = {}
+    pairs_by_wanted: dict[int, list[int]] = {}  # number of wanted grades → pair ids, for few calls of `want`
     for pair, wanted in Pair.objects.filter(pk__in=surplus_pairs).order_by("pk").values_list("pk", "wanted"):
         pairs_by_wanted.setdefault(wanted + surplus_by_pair[pair], []).append(pair)
     for wanted, pair_ids in pairs_by_wanted.items():

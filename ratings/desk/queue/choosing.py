@@ -92,8 +92,8 @@ class StatementKey(NamedTuple):
     order: str  # of `Collection.Order`; "": the statement has no groups
     restricted: bool  # whether the rater rates only some queries
     count: int  # how many candidates are read at most
-    seen: int = 0  # how many groups were read before this one: it has a blank for each
-    taken: int = 0  # how many blanks there are for ids of assignments that others took first
+    n_seen: int = 0  # how many groups were read before this one: it has a blank for each
+    n_taken: int = 0  # how many blanks there are for ids of assignments that others took first
 
 
 START = Blank("start", Assignment, "lot")
@@ -101,12 +101,14 @@ CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
 
 def claimants() -> QuerySet:
-    """Raters with what the choice depends on, read by the statement that locks the row.
+    """Raters with the facts by which `choose` chooses for them. The statement that locks a rater reads them.
 
-    `last_pair` and `last_query`: those of the last task that they hold, or else of their last act. `acts`: the
-    number of their acts, 0 where neither gold nor repeats are mixed in. `restricted`: whether they rate only some
-    queries. `to_warm_up`: whether the collection has warm-ups and they have not done all. `plenty`: the id of the
-    PLENTY_OPEN-th open assignment; None if fewer are open.
+    - `last_pair`, `last_query`: ids of those of the last task that they hold, the one with the highest turn; if
+      they hold none, of their last act
+    - `acts`: the number of their acts; 0 where neither gold nor repeats are mixed in, which saves the count
+    - `restricted`: whether they rate only some queries
+    - `to_warm_up`: whether the collection has warm-ups and they have not done all
+    - `plenty`: the id of the PLENTY_OPEN-th open assignment; None if fewer are open
 
     PostgreSQL reads these facts before it waits for the lock, so they may be outdated. They must not decide about
     a limit or about what another rater holds.
@@ -117,18 +119,19 @@ def claimants() -> QuerySet:
     warm_ups = Anchor.objects.of(OuterRef("collection")).filter(use=Anchor.Use.WARM_UP)
     still_open = Assignment.objects.waiting().filter(collection=OuterRef("collection"), rater__isnull=True)
     open_in_order = still_open.filter(HAS_ROUND).order_by("round", "lot").values("pk")
+    # The last task that they hold is the lease or the check with the higher turn.
     raters = Rater.objects.with_able().annotate(
-        last_lease=Subquery(leased.values("turn")[:1]), last_check=Subquery(checks.values("turn")[:1])
+        lease_turn=Subquery(leased.values("turn")[:1]), check_turn=Subquery(checks.values("turn")[:1])
     )
-    check_is_last = Q(last_check__isnull=False) & (Q(last_lease__isnull=True) | Q(last_check__gt=F("last_lease")))
-    mixes = Q(collection__gold_share__gt=0) | Q(collection__repeat_share__gt=0)
+    check_is_last = Q(check_turn__isnull=False) & (Q(lease_turn__isnull=True) | Q(check_turn__gt=F("lease_turn")))
+    mixes_in = Q(collection__gold_share__gt=0) | Q(collection__repeat_share__gt=0)
     return raters.annotate(
         last_pair=Coalesce(Subquery(leased.values("pair")[:1]), Subquery(acts.values("pair")[:1])),
         last_query=Case(
             When(check_is_last, then=Subquery(checks.values("pair__query")[:1])),
             default=Coalesce(Subquery(leased.values("query")[:1]), Subquery(acts.values("pair__query")[:1])),
         ),
-        acts=Case(When(mixes, then=row_count(acts, "rater")), default=0),
+        acts=Case(When(mixes_in, then=row_count(acts, "rater")), default=0),
         restricted=is_restricted(),
         to_warm_up=Case(When(warmed_up_at__isnull=True, then=Exists(warm_ups)), default=False),
         plenty=Subquery(open_in_order[PLENTY_OPEN - 1 : PLENTY_OPEN]),
@@ -140,20 +143,22 @@ def row_count(rows: QuerySet, by: str) -> Coalesce:
     return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
-def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
+def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     """What a rater of `claimants` holds, and which new items they can get until they hold `count` tasks.
 
-    `taken`: ids of assignments that other raters took since they were chosen.
+    New candidates come first. Only if these run out, items follow that the rater put off.
+    `taken_ids`: of assignments that other raters took since they were chosen.
     """
-    values = {
-        **parameters(me, now, taken),
+    values = {  # of the parameters of the statements
+        **parameters(me, now, taken_ids),
         "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
         "start": order.start_point(me.pk, me.last_pair),
     }
-    key = StatementKey(me.collection.order, me.restricted, count, taken=len(padded(taken)))
+    key = StatementKey(me.collection.order, me.restricted, count, n_taken=len(padded(taken_ids)))
     if me.restricted and not _any_candidate_statement(key)(**values):
         key = key._replace(count=0)  # no candidates, so only what the rater holds is read
-    # The candidates come in two lists: from the start point on, and from the first lot on.
+    # Leases and checks are rows of (id, pair, query, turn). The candidates come in two lists (none if they are not
+    # read): those with a lot from the start point on, and those with a lot below it.
     leases, checks, *candidate_lists = _candidates_statement(key)(**values)
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
@@ -161,19 +166,22 @@ def choose(me: Rater, count: int, now: datetime, taken: set[int]) -> Choice:
     if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
     first_group = [Candidate(*row) for row in chain(*candidate_lists)]
+    # Lazy: a further group is read only if those before it have fewer candidates than the quota.
     new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
     if len(new) == quota.candidates:
         return Choice(holding, quota, new, put_off=[])
-    # A surplus grade keeps all expired leases of its pair from being taken, until it has filled one of them.
+    # A surplus grade keeps all expired leases of its pair from being taken, until it has filled one of them. If
+    # some are filled now, the other leases of their pairs have become candidates.
     if fill_expired(me.collection_id, now):
-        return choose(me, count, now, taken)
+        return choose(me, count, now, taken_ids)
     quota_left = Quota(quota.tasks - len(new), quota.candidates - len(new))
     return Choice(holding, quota, new, put_off_items(me, key, values, quota_left))
 
 
-def parameters(me: Rater, now: datetime, taken: set[int] = frozenset()) -> dict[str, Any]:
+def parameters(me: Rater, now: datetime, taken_ids: set[int] = frozenset()) -> dict[str, Any]:
     """The values of the blanks of `free_assignments`. Unused blanks are 0, which no assignment has as its id."""
-    return {"rater": me.pk, "collection": me.collection_id, "now": now} | numbered("taken", padded(sorted(taken)))
+    taken = numbered("taken", padded(sorted(taken_ids)))
+    return {"rater": me.pk, "collection": me.collection_id, "now": now} | taken
 
 
 def padded(ids: Sequence[int]) -> list[int]:
@@ -188,21 +196,16 @@ def numbered(name: str, values: list[int]) -> dict[str, int]:
 def free_assignments(key: StatementKey) -> QuerySet:
     """One free assignment, the oldest, of each pair that the rater has neither rated nor holds.
 
-    The rater, the collection, the time and the ids in `taken` are blanks of a prepared statement; `parameters` has
-    their values.
+    The rater, the collection, the time and the `taken_ids` of `choose` are blanks of a prepared statement;
+    `parameters` has their values.
     """
-    # Assignments that others took since they were chosen. A younger one of the pair then stands for it.
-    taken = [Blank(f"taken{place}", Assignment, "id") for place in range(key.taken)]
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
-    rows = rows.filter(
-        ~IS_RATED,
-        ~HAS_ASSIGNMENT,
-        ~Exists(older.exclude(pk__in=taken) if taken else older),
-        pair__retired_at__isnull=True,
-    )
-    if taken:
-        rows = rows.exclude(pk__in=taken)
+    if key.n_taken:
+        # Left out of both: where the oldest assignment of a pair is taken, the next one stands for the pair.
+        taken_ids = [Blank(f"taken{place}", Assignment, "id") for place in range(key.n_taken)]
+        older, rows = older.exclude(pk__in=taken_ids), rows.exclude(pk__in=taken_ids)
+    rows = rows.filter(~IS_RATED, ~HAS_ASSIGNMENT, ~Exists(older), pair__retired_at__isnull=True)
     return rows.filter(query__in=queries_of(RATER)) if key.restricted else rows
 
 
@@ -249,7 +252,11 @@ def skips(rater: Rater | Blank = RATER) -> QuerySet:
 
 @cache
 def _candidates_statement(key: StatementKey) -> PreparedUnion:
-    """A statement for the candidates of the group after the `seen` ones. The first also reads what is held."""
+    """A statement for the candidates of one group, in two lists, see `order.from_start`.
+
+    `key.n_seen` groups were read before it. For the first group, it begins with two lists of what the rater holds,
+    leases and checks, as rows of (id, pair, query, turn). If `key.count` is 0 it has these alone.
+    """
 
     def querysets() -> list[QuerySet]:
         held = [
@@ -258,10 +265,10 @@ def _candidates_statement(key: StatementKey) -> PreparedUnion:
         ]
         if not key.count:
             return held
-        seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.seen)]
+        seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.n_seen)]
         group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
         in_lot_order = order.from_start(group, START, key.count, *Candidate._fields)
-        return in_lot_order if key.seen else held + in_lot_order
+        return in_lot_order if key.n_seen else held + in_lot_order
 
     return PreparedUnion(querysets)
 
@@ -279,16 +286,16 @@ def _any_candidate_statement(key: StatementKey) -> Prepared:
 def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[str, Any]) -> Iterator[Candidate]:
     """The candidates of the groups after the first one. Each group is read when the one before it is used up.
 
-    `first_group`: the candidates of the first one. `values`: those of the blanks of the statement.
+    `first_group`: the candidates of the first group. `values`: of the blanks of the statement, by their names.
     """
-    group_field = order.ORDERS[key.order].group_field
-    seen = []  # for each group so far, the value by which the order leaves it out
+    group_field = order.ORDERS[key.order].group_field  # None: the order has only one group
+    seen = []  # for each group that was read, the value of this field by which the next statement leaves it out
     if group_field and first_group:
-        seen = [getattr(first_group[-1], group_field)]
+        seen = [getattr(first_group[-1], group_field)]  # any candidate of a group can stand for it
     elif group_field == "query":  # the current query has no candidates left, but others may have
         seen = [values["current_query"]]
     while seen and key.count:  # no count: `choose` found that there are no candidates at all
-        statement = _candidates_statement(key._replace(seen=len(seen)))
+        statement = _candidates_statement(key._replace(n_seen=len(seen)))
         group = [Candidate(*row) for row in chain(*statement(**values, **numbered("seen", seen)))]
         if not group:
             return
@@ -297,27 +304,34 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
 
 
 def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
-    """What the rater put off and can still get, the earliest first: pairs, extra gold and repeats alike."""
+    """What the rater put off and can still get, the earliest first: pairs, extra gold and repeats alike.
+
+    `key` and `values`: as `choose` had them for its statements. `quota`: what the new candidates left of it.
+    """
+    # These statements depend neither on the order nor on a count: without both, all claims share their texts.
     key = key._replace(order="", count=0)
     (put_off_rows,) = _put_off_statement(key, me.collection.gold_share > 0)(**values)
     if not put_off_rows:
         return []
-    pairs = padded([pair for pair, *_ in put_off_rows])
-    (free_rows,) = _free_of_pairs_statement(key)(**values, **numbered("pair", pairs))
-    free_candidates = [Candidate(*row) for row in free_rows]
-    free_by_pair = {candidate.pair: candidate for candidate in free_candidates}
+    # The statement has IDS_AT_ONCE blanks for pairs, at least as many as there are rows: zeros fill the others.
+    pair_ids = padded([pair for pair, *_ in put_off_rows])
+    (free_rows,) = _free_of_pairs_statement(key)(**values, **numbered("pair", pair_ids))
+    candidates_of_rows = [Candidate(*row) for row in free_rows]
+    candidate_by_pair = {candidate.pair: candidate for candidate in candidates_of_rows}
     items: list[Item] = []
     candidates_left = quota.candidates
     for pair, query, is_repeat, _ in put_off_rows[: quota.tasks]:
+        candidate = candidate_by_pair.get(pair)
         if is_repeat:
             items.append(RepeatPair(pair, query))
-        elif pair not in free_by_pair:
+        elif candidate is None:
+            # The statement finds a pair without a free assignment only if it is gold.
             items.append(ExtraGold(pair, query))
         elif candidates_left:
-            items.append(free_by_pair[pair])
+            items.append(candidate)
             candidates_left -= 1
         else:
-            break
+            break  # the quota of candidates is used up, and nothing that was put off later may overtake this pair
     return items
 
 
@@ -330,12 +344,14 @@ def put_off_extras(me: Rater, restricted: bool, now: datetime) -> list[int]:
 
 @cache
 def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool = False) -> PreparedUnion:
-    """A statement for (pair, query, 1 for a repeat or 0, last event) of what the rater put off and can get.
+    """A statement for what the rater put off and can still get, the earliest first, IDS_AT_ONCE rows at most.
 
-    It has the first IDS_AT_ONCE of them, the earliest first. `with_gold`: whether extra gold is among them.
-    `only_extras`: it has all repeats and extra gold pairs instead, and no other pairs.
+    The columns: pair, query, 1 for a repeat or else 0, and the event by which the rater put it off last.
+    `with_gold`: whether extra gold is among the rows. `only_extras`: the rows are all repeats and extra gold
+    pairs, and no other pairs.
     """
-    repeat = Check.objects.filter(
+    # A repeat that was made before the skip, so that the skip put it off; not answered, and held no longer.
+    repeat_put_off = Check.objects.filter(
         rater=RATER,
         pair=OuterRef("pair"),
         kind=Check.Kind.REPEAT,
@@ -344,11 +360,11 @@ def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool 
         created_at__lte=OuterRef("created_at"),
         pair__retired_at__isnull=True,
     )
-    skipped = skips().annotate(repeat=Case(When(Exists(repeat), then=1), default=0))
+    skipped = skips().annotate(repeat=Case(When(Exists(repeat_put_off), then=1), default=0))
     is_gold = Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))
-    is_extra = Q(is_gold) if with_gold else Q(pk__in=[])  # without gold: a condition that is never true
+    may_be_extra = Q(is_gold) if with_gold else Q(pk__in=[])  # without gold: a condition that is never true
     has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
-    can_get = (is_extra & ~has_free) if only_extras else (is_extra | has_free)
+    can_get = (may_be_extra & ~has_free) if only_extras else (may_be_extra | has_free)
     rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))
     rows = rows.order_by("last").values_list("pair", "pair__query", "repeat", "last")
     return PreparedUnion(lambda: [rows if only_extras else rows[:IDS_AT_ONCE]])
@@ -372,9 +388,10 @@ def extra_golds(restricted: bool) -> QuerySet:
 def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     """How many more tasks `me` may get to hold `count`, within their limit and, near the end, their share.
 
-    If gold or repeats are mixed in and the share is less than `count`, the rater gets new candidates only after
-    they have done all that they hold. Otherwise a new pair would come after each wanted pair and none after gold
-    or a repeat, and the rater could tell them apart.
+    The limit is the number of grades that an admin allows. The share counts only where fewer than PLENTY_OPEN
+    assignments are open. If then gold or repeats are mixed in and the share is less than `count`, the rater gets
+    new candidates only after they have done all that they hold. Otherwise a new pair would come after each wanted
+    pair and none after gold or a repeat, and the rater could tell them apart.
     """
     tasks = count - holding.tasks
     if tasks > 0 and me.limit is not None:
@@ -384,6 +401,7 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     share = max(fair_share(me), 1)
     if holding.tasks + tasks <= share:
         return Quota(tasks, candidates=tasks)
+    # Near the end, the rater wants to hold more than their share.
     if me.collection.gold_share or me.collection.repeat_share:
         return Quota(tasks, candidates=0 if holding.tasks else share)
     return Quota(share - holding.tasks, candidates=share - holding.tasks)

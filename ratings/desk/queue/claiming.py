@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from ...database.prepared import Blank, Prepared, PreparedUpdate
 from ...models import Assignment, Rater, Rating
-from ..happenings import happened
+from ..happenings import notify_listeners
 from .acts import lock, locking, transacted
 from .choosing import Candidate, ExtraGold, Holding, Item, RepeatPair, choose, claimants, numbered, padded
 from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
-from .mixing import hold_checks, hold_extras, mixed, to_warm_up, warm_up
+from .mixing import hold_checks, hold_extras, hold_warm_ups, mix_in, to_warm_up
 from .tasks import REPEAT, Task, held, held_assignments, in_turn, open_checks
 
 MOST_HELD = 20
@@ -21,53 +21,65 @@ MOST_HELD = 20
 
 @transacted
 def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[Task]:
-    """All tasks that `rater` now holds, in order. New ones are leased until there are `count`.
+    """Lease new tasks to `rater` until they hold `count`, renew their leases, and return all tasks that they hold.
 
-    Each claim renews the leases. A task stays held until the rater rates it, puts it off or stops, or until its
+    The tasks are sorted by turn. A task stays held until the rater rates it, puts it off or stops, or until its
     lease expires and another rater takes the pair. Four queries, where the current query has enough candidates and
     neither gold nor repeats are mixed in.
     """
     now = now or timezone.now()
     count = min(count, MOST_HELD)
-    me = _look(rater=rater.pk)[0]
-    happened("claim")
+    me = _lock_claimant(rater=rater.pk)[0]
+    notify_listeners("claim")
     if not me.is_able or me.collection.put_away_at:
         release_all(me)
         return []
+    # `me.to_warm_up` may be outdated (see `claimants`), but it spares most raters this query.
     if me.to_warm_up and to_warm_up(me).exists():
-        warm_up(me, count, now)
+        hold_warm_ups(me, count, now)
         return held(me)
-    taken: set[int] = set()  # ids of assignments for which other raters were faster
-    held_rows: list[Assignment] = []  # what the rater holds after the last pass of the loop
+    return _lease_up_to(me, count, now)
+
+
+def _lease_up_to(me: Rater, count: int, now: datetime) -> list[Task]:
+    """Lease new tasks to `me` until they hold `count`, and return all tasks that they hold, sorted by turn.
+
+    Each pass of the loop chooses assignments and tries to lease them. Where other raters were faster with some of
+    them, the next pass chooses again, without these.
+    """
+    taken_ids: set[int] = set()  # of the assignments with which other raters were faster, in any pass
+    held_rows: list[Assignment] = []  # what the rater holds after the last pass
     while True:
-        choice = choose(me, count, now, taken)
-        items = mixed(me, choice, now)
+        choice = choose(me, count, now, taken_ids)
+        items = mix_in(me, choice, now)
         if not choice.holding.tasks and not items:
-            return []
-        turns = {item: choice.holding.last_turn + place for place, item in enumerate(items, 1)}
+            return []  # nothing to renew and nothing to lease
+        turns = {item: turn for turn, item in enumerate(items, choice.holding.last_turn + 1)}
         candidates = [item for item in items if isinstance(item, Candidate)]
-        # After an earlier pass locked rows, this one must not wait for others: two raters could deadlock.
-        held_rows = _hold(me, choice.holding, turns, candidates, now, wait=not (taken and held_rows))
+        # Rows that an earlier pass leased are still locked. With them, this pass must not wait for rows that
+        # others have locked: two raters could wait for each other.
+        held_rows = _hold(me, choice.holding, turns, candidates, now, wait=not held_rows)
         held_ids = {row.pk for row in held_rows}
-        # Whose expired leases these were have lost them.
+        # `candidate.rater`, if any, had an expired lease on the assignment, which now belongs to `me`.
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in held_ids)
-        newly_taken = {candidate.pk for candidate in candidates} - held_ids  # other raters were faster
-        if not newly_taken:
+        missed_ids = {candidate.pk for candidate in candidates} - held_ids
+        if not missed_ids:
+            # A query for checks is made only if there are any.
             has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
             return in_turn(held_rows, open_checks(rater=me.pk) if has_checks else ())
-        # Or none was leased, because somebody took the role of the rater meanwhile: see `_lease`.
+        # Either other raters were faster, or `_lease` changed nothing because `me` may no longer rate.
         if not Rater.objects.able().filter(pk=me.pk).exists():
             release_all(me)
             return []
-        taken |= newly_taken
+        taken_ids |= missed_ids
 
 
-_look = Prepared(lambda: locking(claimants().filter(pk=Blank("rater", Rating, "rater"))))
+_lock_claimant = Prepared(lambda: locking(claimants().filter(pk=Blank("rater", Rating, "rater"))))
 
 
 @transacted
 def stop(rater: Rater) -> int:
-    """How many leases changed when all that `rater` holds was given back. What they still send is kept."""
+    """Give back all that `rater` holds. What they still send is kept. Returns how many leases changed."""
     return release_all(lock(rater))
 
 
@@ -80,9 +92,11 @@ def _hold(
     *,
     wait: bool,
 ) -> list[Assignment]:
-    """The assignments that `me` holds after the items were leased to them at these turns.
+    """Make `me` hold the items, and return all assignments that they hold then.
 
-    Two queries, where all items are candidates.
+    `turns`: item → its turn. `candidates`: those of the items that are candidates; some may be missing in the
+    result, because others were faster. `wait`: see `_lease_statement`. Two queries, where all items are
+    candidates.
     """
     _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
     if len(candidates) < len(turns):
@@ -95,9 +109,11 @@ def _hold(
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
     """Lease to `me` those of the assignments that are still free, and renew the leases that they have. One query.
 
-    `leases`: ids of assignments. `turns`: id of an assignment to be leased → its turn. `wait`: see `_leasing`.
-    Nothing changes if somebody took the role of `me` while `_look` waited for its lock: on PostgreSQL it reads the
-    role as it was before.
+    `leases`: ids of the assignments that `me` holds already. `turns`: id of an assignment to be leased → its turn.
+    `wait`: see `_lease_statement`.
+
+    Nothing changes if `me` lost the role of a rater while `_lock_claimant` waited for its lock: on PostgreSQL it
+    reads the role as it was before.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
@@ -105,7 +121,7 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
     if not leases and not turns:
         return
     leases = padded(leases)
-    _leasing(len(leases), len(turns), wait)(
+    _lease_statement(len(leases), len(turns), wait)(
         rater=me.pk,
         now=now,
         until=now + LEASE,
@@ -116,26 +132,27 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
 
 
 @cache
-def _leasing(n_renewed: int, n_new: int, wait: bool) -> PreparedUpdate:
-    """The statement that renews so many leases of a rater and leases so many new assignments to them.
+def _lease_statement(n_renewed: int, n_new: int, wait: bool) -> PreparedUpdate:
+    """The statement that renews `n_renewed` leases of a rater and leases `n_new` other assignments to them.
 
-    wait: whether it waits for rows that others have locked, or else passes them over.
+    Its parameters: those of `_lease`, with numbered ids and turns. `wait`: whether it waits for rows that others
+    have locked; False: it passes over them.
     """
-    renewed = [Blank(f"lease{place}", Assignment, "id") for place in range(n_renewed)]
-    ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(n_new)]
+    renewed_ids = [Blank(f"lease{place}", Assignment, "id") for place in range(n_renewed)]
+    new_ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(n_new)]
     turns = [Blank(f"turn{place}", Assignment, "turn") for place in range(n_new)]
     chosen = Q(rater=RATER, state=State.LEASED)
-    if ids:
-        chosen |= Q(free(NOW), pk__in=ids)
-    # The ids of the renewed ones, too, though `rater` and `state` would find them: by its statistics the database
-    # may expect that a rater has many rows, and would then read the whole table.
-    chosen &= Q(pk__in=[*renewed, *ids]) & Q(Exists(Rater.objects.able().filter(pk=RATER)))
+    if new_ids:
+        chosen |= Q(free(NOW), pk__in=new_ids)
+    # The renewed leases are named by their ids, too, though `rater` and `state` would find them: by its statistics
+    # the database may expect that a rater has many rows, and would then read the whole table.
+    chosen &= Q(pk__in=[*renewed_ids, *new_ids]) & Q(Exists(Rater.objects.able().filter(pk=RATER)))
     locked = Assignment.objects.filter(chosen).order_by("pk").select_for_update(no_key=True, skip_locked=not wait)
-    cases = (When(pk=pk, then=turn) for pk, turn in zip(ids, turns, strict=True))
+    turn_cases = (When(pk=pk, then=turn) for pk, turn in zip(new_ids, turns, strict=True))
     return PreparedUpdate(
         lambda: Assignment.objects.filter(pk__in=locked.values("pk")),
         rater=RATER,
         state=State.LEASED,
         leased_until=Blank("until", Assignment, "leased_until"),
-        turn=Case(*cases, default=F("turn")),
+        turn=Case(*turn_cases, default=F("turn")),  # a renewed lease keeps its turn
     )

@@ -51,18 +51,20 @@ _WANTED = {
 
 
 def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[ImportedRating]:
-    """The rows that are new or differ from the stored ratings, each with the rating that it changes.
+    """The rows of a file that are new or differ from the stored ratings.
 
-    Its id and revision are those of `ImportedRating`; None: the row is new. Three queries. Call it with some
-    thousand rows at a time.
+    Each result has the id and the revision of the stored rating that it changes, as `rating_id` and `revision`;
+    both are None if it is new. Three queries. Call it with some thousand rows at a time.
     """
     rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
     if not rater_names:
         return list(rows)
     grade_values = dict(collection.grades.values_list("pk", "value"))
     pairs = {(row.query_id, row.document_id) for row in rows if row.document_id}
-    stored = {}  # (rater's name, query id, document id) → id, revision and content of the rating
+    # (rater's name, query id, document id) → id and revision of the stored rating, and (value, reason, comment)
+    stored = {}
     with connection.cursor() as cursor:
+        # `_WANTED` begins a join of the pairs, as the table `wanted`, with their rows, as the table `pair`.
         cursor.execute(
             "SELECT rating.rater_id, pair.query_id, pair.document_id, rating.id, rating.revision,"
             f" rating.grade_id, rating.reason, rating.comment FROM {_WANTED[connection.vendor]}"
@@ -101,24 +103,24 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
     Raises IntegrityError if a rating has changed since `differing` read it, or if a name now belongs to a person.
     """
     params = _params(job, now or timezone.now())
-    total, replaced = job.staged_ratings.count(), job.staged_ratings.filter(rating_id=HISTORY_ONLY).count()
+    n_rows, n_history = job.staged_ratings.count(), job.staged_ratings.filter(rating_id=HISTORY_ONLY).count()
     _make_raters(job)
-    # The statistics do not have the new pairs yet. For as few as before, PostgreSQL may choose nested loops, which
-    # take minutes with thousands.
-    many = total > MANY_RATINGS and connection.vendor == "postgresql"
+    # PostgreSQL chooses its plans by statistics, which do not have the new pairs yet. It may choose nested loops,
+    # as for few pairs, which take minutes with thousands.
+    without_loops = n_rows > MANY_RATINGS and connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         cursor.execute(_PAIRS, params)
-        if many:
+        if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_NEW, params)
         recorded = cursor.rowcount
         cursor.execute(_CHANGED, params)
         recorded += cursor.rowcount
         cursor.execute(_EVENTS, params)
-        # Each row makes an event, and each but those for the history alone a rating.
-        if recorded != total - replaced or cursor.rowcount != total:
+        # Each row makes an event, and a rating too unless it is for the history alone.
+        if recorded != n_rows - n_history or cursor.rowcount != n_rows:
             raise IntegrityError("somebody changed these ratings or their raters meanwhile")
-        if many:
+        if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = on")
     _sync_assignments(job)
     job.staged_ratings.all()._raw_delete(job.staged_ratings.db)
@@ -130,7 +132,7 @@ def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
 
     Only for an import whose raters have not rated its pairs again since: `importing.intake.undoing` checks that.
     """
-    params = _params(job, now or timezone.now()) | {"actor": by and by.pk}
+    params = _params(job, now or timezone.now()) | {"actor": by and by.pk}  # `by`: the account; None: a program
     lock_all(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
     with connection.cursor() as cursor:
         for statement in (_UNDO, _RESTORED, _REMOVED):

@@ -9,7 +9,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from ...database.prepared import Blank, Prepared
 from ...models import Assignment, LostLease, Rater, Rating
-from ..happenings import happened
+from ..happenings import notify_listeners
 
 LEASE = timedelta(minutes=30)  # each claim of the rater renews it
 
@@ -54,7 +54,7 @@ def surplus_grades() -> QuerySet:
 def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
     """Give a free assignment of the pair to this rater, who has none of it. False: none was free.
 
-    `state`: LEASED, or DONE for one that a grade fills.
+    `state`: LEASED, or DONE for an assignment that a grade fills.
     """
     if state == State.LEASED:
         lease_fields = {"leased_until": now + LEASE, "turn": turn_before_all(rater)}
@@ -81,7 +81,7 @@ def record_lost(holders: Iterable[tuple[int | None, int]]) -> None:
     """Write a LostLease for each (rater id, pair id); those without a rater are ignored."""
     held = [(rater_id, pair_id) for rater_id, pair_id in holders if rater_id]
     if held:
-        transaction.on_commit(partial(happened, "lost", len(held)))
+        transaction.on_commit(partial(notify_listeners, "lost", len(held)))
         rows = (LostLease(rater_id=rater, pair_id=pair) for rater, pair in held)
         LostLease.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
 
@@ -95,7 +95,7 @@ def to_give_back(rows: QuerySet) -> QuerySet:
 
 
 def give_back(rows: QuerySet) -> int:
-    """How many rows changed when the leases on these assignments were ended.
+    """End the leases on these assignments. Returns how many rows changed.
 
     A surplus grade of another rater fills an assignment. An extra assignment, or one of a retired pair, is
     deleted. All others become open, with one query for those of the same rater and lease.
@@ -131,7 +131,10 @@ def _open(rows: list[Assignment]) -> int:
 
 
 def _delete_or_fill(row: Assignment) -> int:
-    """1 if the row was deleted, filled with a surplus grade or opened; 0 if it was taken meanwhile."""
+    """Delete an extra assignment or one of a retired pair. Fill any other with a surplus grade of another rater.
+
+    Returns 1, or 0 if the row was taken since it was read, so that nothing was done.
+    """
     unchanged = Assignment.objects.filter(pk=row.pk, **_state_of(row))
     if row.extra or row.retired:
         changed = unchanged.delete()[0]
@@ -139,7 +142,7 @@ def _delete_or_fill(row: Assignment) -> int:
         surplus = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk").first()
         if surplus:
             changed = unchanged.update(rater=surplus.rater_id, state=State.DONE, leased_until=None)
-        else:
+        else:  # the surplus grade that `to_give_back` saw is gone
             changed = unchanged.update(rater=None, state=State.OPEN, leased_until=None)
     if changed and row.state == State.LEASED:
         record_lost([(row.rater_id, row.pair_id)])
@@ -157,7 +160,7 @@ _expired = Prepared(_expired_with_surplus)
 
 
 def fill_expired(collection_id: int, now: datetime) -> int:
-    """How many expired leases were filled by surplus grades of their pairs.
+    """Fill expired leases with surplus grades of their pairs. Returns how many.
 
     A grade that came while others held the pair waits until one of their leases expires.
     """
@@ -165,6 +168,6 @@ def fill_expired(collection_id: int, now: datetime) -> int:
 
 
 def release_all(rater: Rater) -> int:
-    """How many leases of a locked rater were given back. Their unanswered checks lose their turns."""
+    """Give back all leases of a locked rater. Returns how many. Their unanswered checks lose their turns."""
     rater.checks.filter(event__isnull=True, turn__isnull=False).update(turn=None)
     return give_back(Assignment.objects.filter(rater=rater, state=State.LEASED))

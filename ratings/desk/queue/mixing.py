@@ -54,10 +54,11 @@ def to_warm_up(me: Rater) -> QuerySet:
     return Anchor.objects.of(me.collection_id).filter(~Exists(answered), use=Anchor.Use.WARM_UP)
 
 
-def warm_up(me: Rater, count: int, now: datetime) -> None:
-    """Make `me` hold the next `count` warm-ups. They come in rounds of one pair of every grade, in random order.
+def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
+    """Make `me` hold the next warm-ups, `count` with those that they put off, but at least one that is new.
 
-    Raters should see every grade early: those who first see only irrelevant documents grade higher afterwards.
+    The new ones come in rounds, each with one pair of every grade, in random order. Raters should see every grade
+    early: those who first see only irrelevant documents grade higher afterwards.
     """
     shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
     pairs_of_grade: Counter[int] = Counter()
@@ -65,14 +66,14 @@ def warm_up(me: Rater, count: int, now: datetime) -> None:
     for grade, pair in shuffled:
         pairs_of_grade[grade] += 1
         round_of_pair[pair] = pairs_of_grade[grade]
-    by_round = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # within a round as shuffled
+    by_round = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # stable: within a round as shuffled
     put_off = set(
         me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
     )
-    # What was put off takes places, too, but at least one new warm-up comes first.
+    # Those put off are held already, at later turns than all new ones.
     new_count = max(count - len(put_off), 1)
     new_pairs = [pair for pair in by_round if pair not in put_off][:new_count]
-    hold_checks(me, WARM_UP, {pair: (FIRST_TURN + i, 0) for i, pair in enumerate(new_pairs)}, now)
+    hold_checks(me, WARM_UP, {pair: (turn, 0) for turn, pair in enumerate(new_pairs, FIRST_TURN)}, now)
 
 
 def hold_checks(me: Rater, kind: str, positions: dict[int, tuple[int, int]], now: datetime) -> None:
@@ -98,15 +99,17 @@ _insert_check, _insert_extra = PreparedInsert(Check), PreparedInsert(Assignment)
 ALL_QUERIES = 0  # stands for all queries, in the orders that do not go by query; no query has this id
 
 
-def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
+def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
-    Nothing follows the last candidate, because its place would give it away. The result is cut to the quota.
+    At most `choice.quota.tasks` items. No gold and no repeat follows the last candidate: its place would give it
+    away.
     """
     collection, most = me.collection, choice.quota.tasks
-    nothing_to_mix = not collection.gold_share and not collection.repeat_share
-    if nothing_to_mix or not choice.new:
+    mixes_in = collection.gold_share or collection.repeat_share
+    if not mixes_in or not choice.new:
         return (choice.new + choice.put_off)[:most]
+    # Where each query has marks of its own, only those of the new candidates matter.
     queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None
     mix = mix_of(me, me.restricted, free_by_query(me, now, queries), now, me.acts)
     repeats = _repeats_for(me, most) if collection.repeat_share else []
@@ -119,7 +122,7 @@ def mixed(me: Rater, choice: Choice, now: datetime) -> list[Item]:
         if mixed_in:
             items.append(mixed_in)
         items.append(candidate)
-        mix.count(candidate)
+        mix.count(candidate)  # so that the next candidate has the next place
     return (items + choice.put_off)[:most]
 
 
@@ -196,7 +199,9 @@ class Mix:
     def take_gold_before(self, candidate: Candidate, chosen_pairs: set[int]) -> ExtraGold | Candidate | None:
         """The gold that comes before the candidate, taken out of the mix and counted; None where none comes.
 
-        `chosen_pairs`: the pairs of the same claim, which keep their own turns.
+        Gold comes only before a candidate whose place has a mark: `marks` draws some places at random. It is extra
+        gold or, if none is to come, another candidate that is gold. `chosen_pairs`: the pairs of the same claim,
+        which keep their own turns.
         """
         key = self._key(candidate)
         group = self.groups[key]
@@ -206,9 +211,10 @@ class Mix:
             return None  # this place has no mark
         if group.gold_had >= marks_so_far or place in group.filled_places:
             return None  # the rater has had the gold of this mark
-        to_come = self._gold_to_come(key)
-        if to_come:
-            return None if self._stays_empty(key, marks_so_far, to_come) else group.take_extra_gold(place)
+        extra_to_come = self._gold_to_come(key)
+        if extra_to_come:
+            is_empty = self._stays_empty(key, marks_so_far, extra_to_come)
+            return None if is_empty else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.
         for pair, gold in group.wanted_gold.items():
             if pair not in chosen_pairs:
@@ -227,7 +233,11 @@ class Mix:
         return keyed_random("filled", self.rater.pk, key, mark) * marks_left >= to_come
 
     def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
-        """The repeat that comes before the candidate, taken from the list and counted; None where none comes."""
+        """The repeat that comes before the candidate, taken from the list and counted; None where none comes.
+
+        A repeat comes only before a candidate whose place has a mark: `marks` draws some places at random.
+        `repeats`: those that the rater can get, in the order of `_repeats_for`.
+        """
         place = self._own_pairs + 1  # of the candidate, among all wanted pairs
         if place <= PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
             return None  # too early, or one came before this pair already
@@ -235,6 +245,7 @@ class Mix:
         own_pairs = self.groups[key].own_pairs
         if self._repeat_marks(key, own_pairs + 1) == self._repeat_marks(key, own_pairs):
             return None  # this place has no mark
+        # In the orders that go by query, a repeat of another query stands out, but not before a first pair.
         may_be_of_any_query = not self.by_query or own_pairs == 0
         for repeat in repeats:
             if may_be_of_any_query or repeat.query == candidate.query:
@@ -287,25 +298,30 @@ class Mix:
 
 
 def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
-    """The mix of a rater who can still get so many pairs of each query (`free_pairs`: query id → number).
+    """The gold and repeats to mix into the work of a rater, with what they have had of both, by group.
 
-    `restricted`: whether the rater rates only some queries. `acts`: the number of the rater's acts, by which the
-    order of gold is drawn. For counts alone it may be 0.
+    A group is a query, in the orders that go by query, or else all queries together.
+    `free_pairs`: query id → how many wanted pairs they can still get, without those that they put off.
+    `restricted`: whether they rate only some queries. `acts`: the number of their acts, by which the order of gold
+    is drawn. For counts alone it may be 0.
     """
     collection, by_query = rater.collection, comes_by_query(rater.collection)
     groups: dict[int, Group] = {} if by_query else {ALL_QUERIES: Group()}
 
     def group_of(query: int) -> Group:
+        """The group of the query, which is made when it is first asked for."""
         return groups.setdefault(query if by_query else ALL_QUERIES, Group())
 
     for query, number in free_pairs.items():
         group_of(query).free_pairs += number
+    # Three lists, of different own pairs: see `_own_pair_counts`.
     for query, number in chain(*_own_pairs_by_query(rater=rater.pk, now=now)):
         group_of(query).own_pairs += number
     if collection.gold_share:
         _add_gold(group_of, rater, restricted, now, acts)
     repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
-    # The shares are of a rater's whole work; marks are drawn among the wanted pairs alone.
+    # The shares of a collection are of a rater's whole work, but marks are drawn among the wanted pairs alone.
+    # These count as a tenth of the work at least, so that nothing is divided by 0.
     wanted_share = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
     return Mix(
         rater,
@@ -318,24 +334,26 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
 
 
 def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, now: datetime, acts: int) -> None:
-    """Add to the group of each query (`group_of`) the gold that the rater has had, and that they can get.
+    """Add to the groups the gold that the rater has had, and the gold that they can get, in random order.
 
-    `restricted` and `acts`: see `mix_of`.
+    `group_of`: gives the group of a query. `restricted` and `acts`: see `mix_of`.
     """
     can_get, had = _golds_statement(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
     for query, *_ in had:
         group_of(query).gold_had += 1
-    # What the rater gave back earlier comes last: it must not come more often than other pairs.
+    # Sorted first by `given_back`, 0 or 1: what the rater gave back comes last, so that it does not come more
+    # often than other pairs. Then by a random number.
     shuffled = sorted(
         (given_back, keyed_random(rater.pk, acts, pair), pair, query, free_id, holder)
         for query, pair, free_id, holder, given_back in can_get
     )
     for _, _, pair, query, free_id, holder in shuffled:
-        if free_id is None:
+        if free_id is None:  # no assignment is free, so the pair needs an extra one
             group_of(query).extra_gold.append(ExtraGold(pair, query))
         else:
             group_of(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
     extras = Assignment.objects.filter(rater=rater, extra=True)
+    # `hold_extras` wrote the place of extra gold as its round.
     for query, place in extras.values_list("query", "round"):
         group_of(query).filled_places.append(place)
 
@@ -349,9 +367,11 @@ def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
 
 
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
-    """Whether the rater got an extra assignment. They get none if the pair is not gold or no gold is mixed in.
+    """Give the rater an extra assignment of the pair if it is gold. Returns whether they got one.
 
-    With it, gold that a rater undoes, or rates after they gave it back, behaves like any other pair.
+    With it, gold that a rater undoes, or rates after they gave it back, behaves like any other pair. They get none
+    if they have an assignment of the pair, or if the collection mixes in no gold. `state`: LEASED, or DONE for an
+    assignment that a grade fills.
     """
     anchors = Anchor.objects.filter(pair=pair_id, use=Anchor.Use.GOLD, pair__retired_at__isnull=True)
     query_id = anchors.values_list("pair__query", flat=True).first()
@@ -360,8 +380,8 @@ def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
     if state == State.LEASED:
         hold_extras(me, {ExtraGold(pair_id, query_id): turn_before_all(me)}, now)
     else:
-        of_pair = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
-        Assignment.objects.create(**of_pair, rater=me, state=state, extra=True)
+        ids = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
+        Assignment.objects.create(**ids, rater=me, state=state, extra=True)
     return True
 
 
@@ -373,7 +393,13 @@ def keyed_random(*parts: object) -> float:
 
 
 def _own_pair_counts() -> list[QuerySet]:
-    """(query, number of wanted pairs) that a rater rated or holds; that they cannot judge; that they put off."""
+    """Three querysets of (query id, number of pairs), which together count the wanted pairs that a rater has had.
+
+    1. Pairs that they graded or hold.
+    2. Pairs that they said they cannot judge, which leaves them no assignment. Of gold, only if it is wanted, i.e.
+       some assignment of the pair is free: otherwise they had it as extra gold.
+    3. Pairs that they put off and can still get.
+    """
     is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=OuterRef("pair")))
     is_gold = Exists(Anchor.objects.filter(pair=OuterRef("pair"), use=Anchor.Use.GOLD))
     rated_or_held = Assignment.objects.filter(rater=RATER, extra=False)
@@ -391,25 +417,25 @@ _own_pairs_by_query = PreparedUnion(_own_pair_counts)
 
 @cache
 def _golds_statement(restricted: bool) -> PreparedUnion:
-    """A statement for the gold that a rater can get, and for the gold that they have had, hold or put off.
+    """A statement for two lists: the gold that a rater can get, and the gold that they have had, hold or put off.
 
-    The columns: query, pair, free assignment of the pair (None: it is extra gold), whose lease on that expired,
-    and 1 if the rater gave the pair back. Of the gold that they have had only the query matters; its other columns
-    make the rows equally long.
+    The columns are query, pair, free_id, holder and given_back: `free_id` is a free assignment of the pair (None:
+    it is extra gold), `holder` whose lease on that expired (or None), and `given_back` 1 if the rater gave the
+    pair back, or else 0. In the second list only the query has a meaning: a union needs equally many columns.
     """
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
     takable_rows = Assignment.objects.filter(takable(NOW), pair=OuterRef("pair")).order_by("pk")
-    lost = Exists(LostLease.objects.filter(rater=RATER, pair=OuterRef("pair")))
+    has_lost_lease = Exists(LostLease.objects.filter(rater=RATER, pair=OuterRef("pair")))
     golds = golds.annotate(
-        free=Subquery(takable_rows.values("pk")[:1]),
+        free_id=Subquery(takable_rows.values("pk")[:1]),
         holder=Subquery(takable_rows.values("rater")[:1]),
-        lost=Case(When(lost, then=1), default=0),
+        given_back=Case(When(has_lost_lease, then=1), default=0),
     )
     had = Anchor.objects.of(COLLECTION).filter(HAS_ASSIGNMENT | IS_RATED | put_off, use=Anchor.Use.GOLD)
     return PreparedUnion(
         lambda: [
-            golds.values_list("pair__query", "pair", "free", "holder", "lost"),
+            golds.values_list("pair__query", "pair", "free_id", "holder", "given_back"),
             had.values_list("pair__query", "pair", "pk", "pk", "pk"),
         ]
     )
@@ -423,20 +449,21 @@ def had_repeats(rater: Rater) -> QuerySet:
 
 
 def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
-    """Pairs that `me` graded at least ACTS_BEFORE_REPEAT acts ago and has not had as a repeat.
+    """Pairs that `me` graded at least ACTS_BEFORE_REPEAT acts ago and has not had as a repeat, best first.
 
     First come those that the rater gave back unanswered, then pairs of the current query, then pairs of any query.
-    These are in the order of the grades from a random act on, and then from the first act to that one.
+    The latter two are in the order of their grades, from a random act on, and then from the first act to that one.
+    `count`: how many pairs are read at most for each part of this order.
     """
-    some_acts_ago, first_act = _event_range(rater=me.pk)
-    if not some_acts_ago:
-        return []
-    [(before,)], [(first,)] = some_acts_ago, first_act  # ids of events
-    start = first + int(keyed_random(me.pk, me.acts) * (before - first))
-    # In other orders two pairs of one query seldom follow each other: a repeat of the current query would stand
-    # out. No query has the id 0.
+    recent_rows, first_rows = _event_range(rater=me.pk)  # each: one row, of the id of an event, or no row
+    if not recent_rows:
+        return []  # the rater has fewer acts than that
+    (recent_id,), (first_id,) = recent_rows[0], first_rows[0]
+    start = first_id + int(keyed_random(me.pk, me.acts) * (recent_id - first_id))
+    # Where the order does not go by query, two pairs of one query seldom follow each other, and a repeat of the
+    # current query would stand out. There no query is current: none has the id 0.
     query = me.last_query if comes_by_query(me.collection) else 0
-    lists = _repeats_statement(count)(rater=me.pk, before=before, start=start, current_query=query)
+    lists = _repeats_statement(count)(rater=me.pk, before=recent_id, start=start, current_query=query)
     without_doubles = dict.fromkeys(chain.from_iterable(lists))  # a set would lose the order
     return [RepeatPair(*row) for row in without_doubles]
 
@@ -452,14 +479,18 @@ _event_range = PreparedUnion(_first_and_recent_event)
 
 @cache
 def _repeats_statement(count: int) -> PreparedUnion:
-    """A statement for (pair, query) of repeats that were given back unanswered, then of grades to be repeated.
+    """A statement for five lists of (pair, query) that a rater can get as repeats.
 
-    The grades are those of the current query, and then those of any, each from the event `start` on and then those
-    before it. Pairs on which the rater acted lately are left out: otherwise a repeat that they put off would be
-    back at once.
+    1. Repeats that were given back unanswered.
+    2. Grades of the current query, from the event `start` on, 3. and those before `start`.
+    4. Grades of any query, from `start` on, 5. and those before it.
+
+    Pairs on which the rater acted since the event `before` are left out: otherwise a repeat that they put off
+    would be back at once. `count`: the greatest length of lists 2 to 5.
     """
     before = Blank("before", RatingEvent, "id")
     start = Blank("start", RatingEvent, "id")
+    # The grade must stand, and be the rater's last act on the pair.
     later_act = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gt=OuterRef("pk"))
     graded = RatingEvent.objects.standing().filter(
         Exists(Rating.objects.filter(rater=RATER, pair=OuterRef("pair"), grade__isnull=False)),
@@ -470,6 +501,7 @@ def _repeats_statement(count: int) -> PreparedUnion:
         pair__retired_at__isnull=True,
         pk__lt=before,
     )
+    # What the rater put off is not given back: `put_off_items` finds it.
     recent_act = RatingEvent.objects.filter(rater=RATER, pair=OuterRef("pair"), pk__gte=before)
     later_skip = skips().filter(pair=OuterRef("pair"), created_at__gte=OuterRef("created_at"))
     given_back = Check.objects.filter(
@@ -481,11 +513,11 @@ def _repeats_statement(count: int) -> PreparedUnion:
         turn__isnull=True,
         pair__retired_at__isnull=True,
     )
-    of_query = graded.filter(pair__query=Blank("current_query", Assignment, "query"))
+    graded_in_query = graded.filter(pair__query=Blank("current_query", Assignment, "query"))
     columns = ("pair", "pair__query")
     # More than `count` of those given back, because the first ones may not be of the current query.
     lists = [given_back.order_by("pk").values_list(*columns)[:MOST_GIVEN_BACK]]
-    for rows in (of_query, graded):
+    for rows in (graded_in_query, graded):
         in_order = rows.order_by("pk").values_list(*columns)
         lists += [in_order.filter(pk__gte=start)[:count], in_order.filter(pk__lt=start)[:count]]
     return PreparedUnion(lambda: lists)

@@ -23,18 +23,20 @@ IntOrBlank = Any
 
 
 def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """The assignments of the current query; in further groups, those of a query that is not in `seen`.
+    """Of the `free` assignments, those of the `current` query; in further groups, those of another query.
 
-    A rater spends most time on a new query. The next one is that of the first free lot from `start` on.
+    Queries are kept together because a rater spends most time on a new one. `seen`: ids of the queries of the
+    groups before. The next query is that of the assignment with the first lot (its random number) from the lot
+    `start` on or, if there is none, from 0 on.
     """
     if not seen:
         return free.filter(query=current)
     rest = free
     for query in seen:
         rest = rest.exclude(query=query)
-    # Of the oldest round: the index on the lot then ends the search at the first row.
-    from_lot, from_zero = from_start(_oldest_round(rest), start, 1, "query")
-    return free.filter(query=Coalesce(Subquery(from_lot), Subquery(from_zero)))
+    # In the oldest round alone, the index on the lot ends the search at the first row.
+    from_start_lot, from_lot_zero = from_start(_oldest_round(rest), start, 1, "query")
+    return free.filter(query=Coalesce(Subquery(from_start_lot), Subquery(from_lot_zero)))
 
 
 def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
@@ -46,21 +48,20 @@ def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
 
 
 def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """The assignments of one query in the oldest round: the current query or the next one; then further ones.
+    """Of the `free` assignments, those of one query in the oldest round: of `current`, or of the next query by id.
 
-    `seen`: the id of the last assignment of each group before. After all rounds come pairs that were not drawn, so
-    that raters have work while the next round is being drawn.
+    After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
+    `seen`: the ids of one assignment of each group before, whose round and query are left out together. `start` is
+    not used.
     """
     rest = free
-    for last_id in seen:
-        last_of_group = Assignment.objects.filter(pk=last_id)
-        rest = rest.exclude(
-            round=Subquery(last_of_group.values("round")), query=Subquery(last_of_group.values("query"))
-        )
+    for assignment_id in seen:
+        of_group = Assignment.objects.filter(pk=assignment_id)
+        rest = rest.exclude(round=Subquery(of_group.values("round")), query=Subquery(of_group.values("query")))
     oldest = _oldest_round(rest)
     queries = oldest.order_by("query").values("query")
     current_or_next = Subquery(queries.filter(query__gte=current)[:1])
-    first = Subquery(queries[:1])  # where `current` is beyond all of them
+    first = Subquery(queries[:1])  # if all queries have smaller ids than the current one
     return oldest.filter(query=Coalesce(current_or_next, first))
 
 

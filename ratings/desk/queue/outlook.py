@@ -51,7 +51,7 @@ def outlook(rater: Rater, queries: Collection[int] = (), *, now: datetime | None
 
 
 def _overall(me: Rater, now: datetime) -> Outlook:
-    """The outlook without its `queries`. `me` comes from `_with_counts`."""
+    """The outlook on all queries together, without its member `queries`. `me` comes from `_with_counts`."""
     done = me.n_ratings + me.n_repeats
     if me.collection.put_away_at:
         return Outlook(done, why="put_away")
@@ -60,16 +60,16 @@ def _overall(me: Rater, now: datetime) -> Outlook:
     warm_ups = None if me.warmed_up_at else to_warm_up(me).count()
     if warm_ups:
         return Outlook(done, left=warm_ups, why="warm_up")
-    room = None if me.limit is None else me.limit - me.n_graded  # for more grades; None: no limit
-    if room is not None and room <= 0:
+    grades_left = None if me.limit is None else me.limit - me.n_graded  # by the rater's limit; None: no limit
+    if grades_left is not None and grades_left <= 0:
         return Outlook(done, why="limit")
-    left = _left(me, now)
+    left = _tasks_left(me, now)
     if not left:
-        returns = list(_held_by_others(me, now).order_by("leased_until").values_list("pair", "leased_until"))
-        pairs = {pair for pair, _ in returns}
-        return Outlook(done, held_by_others=len(pairs), next_return=returns[0][1] if returns else None)
-    if room is not None:
-        left = min(left, room)
+        leases = list(_held_by_others(me, now).values_list("pair", "leased_until"))
+        next_return = min((leased_until for _, leased_until in leases), default=None)
+        return Outlook(done, held_by_others=len({pair for pair, _ in leases}), next_return=next_return)
+    if grades_left is not None:
+        left = min(left, grades_left)
     return Outlook(done, left=min(left, MOST_COUNTED_PAIRS), more=left > MOST_COUNTED_PAIRS)
 
 
@@ -89,22 +89,23 @@ def _with_counts(rater: Rater) -> Rater:
     ).get(pk=rater.pk)
 
 
-def _left(me: Rater, now: datetime) -> int:
-    """How many tasks they will get if nobody else takes a pair; more than MOST_COUNTED_PAIRS if there are so many.
+def _tasks_left(me: Rater, now: datetime) -> int:
+    """How many tasks they hold and will get if nobody else takes a pair.
 
-    Each answer takes one away, whatever it was, and a claim none: what will be mixed in is counted from the start.
+    Above MOST_COUNTED_PAIRS the number is not exact. Each answer takes one away, be it to a repeat, to gold or to
+    another pair, and a claim none: what will be mixed in is counted from the start.
     """
     free_pairs = list(_free_pairs(me, now)[: MOST_COUNTED_PAIRS + 1])
     left = me.n_leased + held_checks(me).count() + len(free_pairs) + len(put_off_extras(me, me.restricted, now))
     if left > MOST_COUNTED_PAIRS or not (me.collection.gold_share or me.collection.repeat_share):
         return left
     # Gold and repeats come before new pairs alone, not before what the rater put off.
-    fresh = Counter(query for query, skip_id in free_pairs if skip_id is None)
-    return left + mix_of(me, me.restricted, fresh, now).to_come()
+    new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
+    return left + mix_of(me, me.restricted, new_by_query, now).to_come()
 
 
 def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
-    """What the rater has done in each of these queries, and what is left there, at most `most`.
+    """Query id → (how many tasks the rater has done in the query, how many are left there, at most `most`).
 
     Each answer moves one from what is left to what is done, be it to a repeat, to gold or to another pair. Six
     queries; ten where gold and repeats are mixed in.
@@ -119,8 +120,8 @@ def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -
     left.update(query for query, _ in free_pairs)
     left.update(query for query in put_off_extras(me, me.restricted, now) if query in queries)
     if me.collection.gold_share or me.collection.repeat_share:
-        fresh = Counter(query for query, skip_id in free_pairs if skip_id is None)
-        mix = mix_of(me, me.restricted, {query: fresh[query] for query in queries}, now)
+        new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
+        mix = mix_of(me, me.restricted, {query: new_by_query[query] for query in queries}, now)
         left.update({query: mix.to_come_of(query) for query in queries})
     return {query: (done[query], min(left[query], most)) for query in queries}
 
@@ -155,12 +156,12 @@ def _free_pairs(me: Rater, now: datetime) -> QuerySet:
     rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),
         n_surplus=row_count(surplus, "pair"),
-        own=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
-        # The oldest free assignment of a pair stands for it: those that have an `older` one are left out.
+        own_assignment=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
+        # Below, only the oldest free assignment of a pair is kept: the one that has no `older` one.
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
         put_off=Subquery(put_off.values("pk")[:1]),
     )
-    rows = _unrated_by(me, rows.filter(free(now) & stays_free & HAS_ROUND, own=None, older=None))
+    rows = _unrated_by(me, rows.filter(free(now) & stays_free & HAS_ROUND, own_assignment=None, older=None))
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
     return rows.order_by("round", "lot").values_list("query", "put_off")
 

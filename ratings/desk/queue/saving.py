@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ...models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
-from ..happenings import happened
+from ..happenings import notify_listeners
 from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_excess, transacted
 from .leases import State, assignment_of, give_back, take
 from .mixing import LATER_TURN, take_gold, to_warm_up
@@ -81,7 +81,7 @@ class Saved:
 
 @transacted
 def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | None = None) -> Saved:
-    """Save a rating of the pair, or the answer to a check.
+    """Save what the rater sent as their rating of the pair, or as their answer to a check (a warm-up or a repeat).
 
     Raises Conflict if `base_revision` is not the stored revision, KeyUsed for the client key of another act, and
     ValueError for a grade or pair of another collection. A rating that comes after the lease was lost or the pair
@@ -94,24 +94,25 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
         raise ValueError("The grade, the pair and the rater must belong to one collection.")
     if isinstance(task, Task) and task.kind != PAIR:
         return _save_check(rater, task, sent, now)
-    me = _look(rater=rater.pk, pair=pair.pk, client_key=sent.client_key)[0]
-    # If a FilteredRelation finds no row, Django sets no attribute.
+    # One query locks the rater and reads all that the following needs: see `_states`.
+    me = _lock_state(rater=rater.pk, pair=pair.pk, client_key=sent.client_key)[0]
+    # If a FilteredRelation finds no row, Django sets no attribute. `current`: the rating as it is stored, or None.
     current = getattr(me, "own_rating", None)
     assignment = getattr(me, "own_assignment", None)
-    if me.event_id:
+    if me.event_id:  # the client key came before: this is a retry, or the key of another act
         event = RatingEvent.objects.get(pk=me.event_id)
-        # A retry. A reason fills no assignment, so it was not surplus the first time either.
+        # A reason in place of a grade fills no assignment, so it was not surplus the first time either.
         outcome = _outcome(me.pair_retired, counted=assignment is not None or sent.grade is None)
-        return _retried(Saved(event, current, outcome), pair, PAIR, sent)
+        return _result_of_retry(Saved(event, current, outcome), pair, PAIR, sent)
     _refuse_conflict(current, sent)
-    if sent.comment or current:
+    if sent.comment or current:  # a first rating without a comment is spared this query
         refuse_excess(me, pair)
-    rating = write(me, pair, current, sent, now)
+    rating = write_rating(me, pair, current, sent, now)
     counted = sync_assignments(me, pair, assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
     event = record(me, pair, kind, now, **sent.event_fields)
     outcome = _outcome(me.pair_retired, counted)
-    transaction.on_commit(partial(happened, SURPLUS if outcome == SURPLUS else "save"))
+    transaction.on_commit(partial(notify_listeners, SURPLUS if outcome == SURPLUS else "save"))
     return Saved(event, rating, outcome)
 
 
@@ -124,9 +125,10 @@ def skip(
     client_key: UUID | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Put the pair off: it is given back, and this rater gets it again after all others, with their comment.
+    """Put the task off: it is given back, and this rater gets it again after all others, with their comment.
 
-    A warm-up comes again after the other warm-ups. Raises KeyUsed for the client key of another act.
+    A warm-up stays held and comes again after the other warm-ups; no event records that. A pair in place of a task
+    is put off as a pair. Raises KeyUsed for the client key of another act.
     """
     now = now or timezone.now()
     me = lock(rater)
@@ -134,12 +136,12 @@ def skip(
     if earlier := event_of_key(me, client_key):
         if is_other(earlier, pair, [Kind.SKIP]):
             raise KeyUsed
-        return
+        return  # a retry of an act that is done already
     refuse_excess(me, pair)
     if kind == WARM_UP:
         put_off = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP)
-        last = put_off.aggregate(last=Max("turn", default=LATER_TURN - 1))["last"]
-        me.checks.filter(token=task.token, event__isnull=True).update(turn=last + 1)
+        last_turn = put_off.aggregate(last=Max("turn", default=LATER_TURN - 1))["last"]
+        me.checks.filter(token=task.token, event__isnull=True).update(turn=last_turn + 1)
         return
     if kind == PAIR:
         give_back(assignment_of(pair, me).filter(state=State.LEASED))
@@ -155,18 +157,19 @@ def used(rater: Rater, answers: Sequence[tuple[Task, UUID]]) -> list[bool]:
     return [key in earlier and is_other(earlier[key], task.pair, EVENT_KINDS[task.kind]) for task, key in answers]
 
 
-def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
-    """The rating, after it was inserted or updated. One query.
+def write_rating(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: datetime) -> Rating:
+    """Insert or update the rating of the pair, and return it. One query.
 
-    Raises Overtaken if `current` is no longer the stored rating.
+    `current`: the rating as it was read; None: there was none. Raises Overtaken if it is no longer as stored.
     """
     fields = {"grade": sent.grade, "reason": sent.reason, "comment": sent.comment, "changed_at": now}
     if current is None:
         of_pair = {"pair": pair, "query_id": pair.query_id, "document_id": pair.document_id}
-        current = Rating(**of_pair, rater=me, created_at=now, **fields)
-        _insert(current)
-        return current
+        rating = Rating(**of_pair, rater=me, created_at=now, **fields)
+        _insert(rating)
+        return rating
     fields["revision"] = current.revision + 1
+    # No row has the revision if another transaction changed the rating since it was read.
     if not Rating.objects.filter(pk=current.pk, revision=current.revision).update(**fields):
         raise Overtaken
     for name, value in fields.items():
@@ -175,7 +178,7 @@ def write(me: Rater, pair: Pair, current: Rating | None, sent: Submission, now: 
 
 
 def sync_assignments(me: Rater, pair: Pair, assignment: Assignment | None, rating: Rating, now: datetime) -> bool:
-    """Make the assignments of the pair agree with the rating. False: it has a grade that fills none of them.
+    """Make the assignments of the pair agree with the rating. Returns False for a grade that fills none of them.
 
     `assignment`: the one that the rater `me` has of the pair, or None. A reason in place of a grade gives it back.
     A grade fills it, or else a free one. If none is free, gold gets an extra assignment, and any other grade is
@@ -205,7 +208,7 @@ def _states() -> QuerySet:
     return locking(raters.select_related("own_rating__grade", "own_assignment"))
 
 
-_look = Prepared(_states)
+_lock_state = Prepared(_states)
 _insert = PreparedInsert(Rating)
 _fill = PreparedUpdate(
     lambda: assignment_of(Blank("pair", Rating, "pair"), Blank("rater", Rating, "rater")),
@@ -222,22 +225,23 @@ def _outcome(retired: bool, counted: bool) -> str:
 
 def _refuse_conflict(current: Rating | None, sent: Submission) -> None:
     if (current.revision if current else 0) != sent.base_revision:
-        happened("conflict")
+        notify_listeners("conflict")
         raise Conflict(current)
 
 
-def _retried(saved: Saved, pair: Pair, kind: str, sent: Submission) -> Saved:
-    """`saved`, the result of the first attempt, if the request with the same client key is a retry of it.
+def _result_of_retry(saved: Saved, pair: Pair, kind: str, sent: Submission) -> Saved:
+    """Return `saved`, the result of the first attempt, if the request with the same client key is a retry of it.
 
-    Raises KeyUsed if the event of the key is of another pair or of no task of this kind. Raises Conflict if it has
-    other content: then the rater came back to the form by the back button and changed it.
+    Otherwise refuse the request. Raises KeyUsed if the event of the key is of another pair or of no task of this
+    kind. Raises Conflict if it has other content: then the rater came back to the form by the back button and
+    changed it.
     """
     if is_other(saved.event, pair, EVENT_KINDS[kind]):
         raise KeyUsed
     if {name: getattr(saved.event, name) for name in sent.content} != sent.content:
-        happened("conflict")
+        notify_listeners("conflict")
         raise Conflict(saved.rating)
-    happened("doubled")
+    notify_listeners("doubled")
     return saved
 
 
@@ -246,23 +250,24 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     me = lock(rater)
     check = _find_check(rater=rater.pk, token=task.token)[0]
     is_warm_up = check.kind == WARM_UP
-    anchor = None
+    right_answer = None
     if is_warm_up:
         # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
-        anchor = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP).first()
+        warm_ups = Anchor.objects.select_related("grade").filter(use=Anchor.Use.WARM_UP)
+        right_answer = warm_ups.filter(pair=check.pair).first()
     current = answer_of(check)  # the stored answer, in the form of a rating
-    # The pair of a warm-up is retired because it is one, which says nothing about the answer.
+    # The pair of a warm-up is always retired, which says nothing about the answer.
     outcome = RETIRED if check.pair.retired_at and not is_warm_up else COUNTED
     if earlier := event_of_key(me, sent.client_key):
-        return _retried(Saved(earlier, current, outcome, right_answer=anchor), check.pair, check.kind, sent)
+        return _result_of_retry(Saved(earlier, current, outcome, right_answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
-    if sent.comment or current:
+    if sent.comment or current:  # a first answer without a comment is spared this query
         refuse_excess(me, check.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _set_answer(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():
         Rater.objects.filter(pk=me.pk).update(warmed_up_at=now)
-    # Made here, without the queries of `answer_of`: the duration of a save must not give a repeat away.
+    # What `answer_of` would return, without its queries: the duration of a save must not give a repeat away.
     rating = Rating(
         pair=check.pair,
         rater=me,
@@ -273,7 +278,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
         created_at=current.created_at if current else now,
         changed_at=now,
     )
-    return Saved(event, rating, outcome, right_answer=anchor)
+    return Saved(event, rating, outcome, right_answer)
 
 
 # Prepared, like `lock` and `event_of_key`, so that saving a repeat takes no longer than saving a pair.

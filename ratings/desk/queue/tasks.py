@@ -74,7 +74,7 @@ def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]
     # Usually none: a rater seldom holds a pair that they have rated.
     rating_ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(rating_ids)
-    tasks: list[tuple] = []  # (turn, id of the pair, task); the id decides between equal turns
+    tasks: list[tuple] = []  # (turn, id of the pair, task), sorted by the first two: the id decides equal turns
     for row in leased:
         rating = ratings.get(row.own_rating)
         comment = rating.comment if rating else row.last_comment or ""
@@ -123,19 +123,19 @@ def answer_of(check: Check) -> Rating | None:
 
 
 def answers_of(checks: list[Check]) -> list[Rating]:
-    """The answers to answered checks, as ratings that are not stored. Two queries."""
+    """The answers to answered checks, as ratings that are not stored, in the order of the checks. Two queries."""
     raters, pairs = {check.rater_id for check in checks}, {check.pair_id for check in checks}
     events = RatingEvent.objects.filter(rater__in=raters, pair__in=pairs).select_related("undoes").order_by("pk")
-    events_by_check: dict[tuple, list[RatingEvent]] = {}
+    events_by_check: dict[tuple, list[RatingEvent]] = {}  # (rater id, pair id, kind of the answer) → oldest first
     for event in events:
-        kind = event.undoes.kind if event.undoes else event.kind
+        kind = event.undoes.kind if event.undoes else event.kind  # an undo counts to the answer that it undoes
         events_by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
     grades = Grade.objects.filter(collection__raters__in=raters)
     grade_by_value = {(grade.collection_id, grade.value): grade for grade in grades}
 
     def answer(check: Check) -> Rating:
-        event = check.event  # of the latest answer that stands
-        revision, first_event = _history(events_by_check[check.rater_id, check.pair_id, check.kind])
+        event = check.event  # of the latest answer that is not undone
+        revision, first_event = _revision_and_first(events_by_check[check.rater_id, check.pair_id, check.kind])
         return Rating(
             pair=check.pair,
             rater_id=check.rater_id,
@@ -150,24 +150,25 @@ def answers_of(checks: list[Check]) -> list[Rating]:
     return [answer(check) for check in checks]
 
 
-def _history(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
-    """The revision of an answer, and the first of its events that is not undone.
+def _revision_and_first(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:
+    """The revision of the present answer to a check, and the first of its events that is not undone.
 
-    events: all about the answer, oldest first. As for a rating, each change raises the revision by one, and when
-    the only event is undone, so that there is no answer, it starts at 0 again.
+    `events`: all events of the check, answers and undos, oldest first. At least one answer is not undone. The
+    revision counts as that of a rating does: each change of the present answer raises it by one, also an undo that
+    brings back an earlier answer. An undo that leaves no answer sets it to 0.
     """
     revision = 0
-    not_undone: list[RatingEvent] = []
+    answers: list[RatingEvent] = []  # those that are not undone so far; the last one is the present answer
     for event in events:
         if event.undoes is None:
-            not_undone.append(event)
+            answers.append(event)
             revision += 1
-        elif event.undoes == not_undone[-1]:  # the one before it is the present answer again
-            not_undone.pop()
-            revision = revision + 1 if not_undone else 0
-        else:  # a later event made the present answer, which stays, and so does its revision
-            not_undone.remove(event.undoes)
-    return revision, not_undone[0]
+        elif event.undoes == answers[-1]:  # the present answer is undone: the one before it, if any, comes back
+            answers.pop()
+            revision = revision + 1 if answers else 0
+        else:  # an earlier answer is undone: the present one does not change, and so its revision does not
+            answers.remove(event.undoes)
+    return revision, answers[0]
 
 
 def acts_on(rater: Rater | Blank, pair: str) -> QuerySet:

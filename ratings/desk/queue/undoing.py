@@ -12,7 +12,7 @@ from .acts import KeyUsed, event_of_key, lock, record, refuse_excess, transacted
 from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
-from .saving import Submission, sync_assignments, write
+from .saving import Submission, sync_assignments, write_rating
 from .tasks import PAIR, REPEAT, Task, check_task, checks_of, held, pair_task
 
 ACTS_TO_UNDO = 20  # the last acts of a rater, which they can take back
@@ -26,15 +26,15 @@ REPEAT_KINDS = [Kind.REPEAT, Kind.SKIP]
 def undo(
     rater: Rater, *, act: UUID | None = None, client_key: UUID | None = None, now: datetime | None = None
 ) -> Task | None:
-    """The pair of the act that was taken back, as the rater's next task; None if there is no such act to undo.
+    """Take an act of the rater back, and return its pair as their next task; None if there is no such act.
 
-    `act` is the client key of one of the rater's last ACTS_TO_UNDO acts; None: the last one. Warm-ups cannot be
-    taken back. The rater can rate the pair even if it cannot be leased to them again, because others have it or it
-    is retired. Raises KeyUsed for the `client_key` of another act.
+    `act`: the client key of one of the rater's last ACTS_TO_UNDO acts; None: the last one. `client_key`: that of
+    this undo. Raises KeyUsed if another act has it. Warm-ups cannot be taken back. The rater can rate the pair
+    even if it cannot be leased to them again, because others have it or it is retired.
     """
     now = now or timezone.now()
     me = lock(rater)
-    earlier = event_of_key(me, client_key)
+    earlier = event_of_key(me, client_key)  # of this undo, if the request is a retry
     if earlier and (earlier.kind != Kind.UNDO or act not in (None, earlier.undoes.client_key)):
         raise KeyUsed
     event = earlier.undoes if earlier else _act_to_undo(me, act)
@@ -90,16 +90,19 @@ def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
 
 
 def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
-    """Restore the rating as it was before the event. If there was none, lease the pair to the rater again."""
+    """Restore the rating as it was before the event. If it had none, lease the pair to the rater again.
+
+    The event is a rating or a skip. A skip changed no rating, so then there is nothing to restore.
+    """
     rating = Rating.objects.filter(pair=event.pair_id, rater=me).first()
     if rating and rating.set_aside_at:
         return  # others are asked for the pair, so its rater does not get it again
     if event.kind != Kind.SKIP:
         standing = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
-        latest = standing.exclude(pk=event.pk).order_by("-pk").first()
+        latest_other = standing.exclude(pk=event.pk).order_by("-pk").first()
         # If a rating event follows this one, it made the present rating, which stays.
-        if latest is None or latest.pk < event.pk:
-            rating = _restore(me, event.pair, rating, latest, now)
+        if latest_other is None or latest_other.pk < event.pk:
+            rating = _restore(me, event.pair, rating, latest_other, now)
     if rating is None:
         _lease_again(me, event.pair, now)
 
@@ -107,19 +110,20 @@ def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
 def _restore(
     me: Rater, pair: Pair, rating: Rating | None, earlier: RatingEvent | None, now: datetime
 ) -> Rating | None:
-    """The rating, restored from the event `earlier`; None if it was deleted, so that the pair is unrated again.
+    """Restore the rating from the event `earlier`, and return it; without one, delete it, and return None.
 
-    `earlier` is the latest rating event before the one that is taken back; None: there is none.
+    `earlier`: the latest rating event before the one that is taken back. `rating`: the present one; None: it is
+    withdrawn.
     """
     grade = None
     if earlier and earlier.value is not None:
         grade = Grade.objects.filter(collection=me.collection_id, value=earlier.value).first()
-    # A grade that has left the scale cannot be restored.
-    if earlier is None or (earlier.value is not None and grade is None):
+    has_left_scale = earlier and earlier.value is not None and grade is None  # so it cannot be restored
+    if earlier is None or has_left_scale:
         # The assignment that it filled stays: `_take_back` then leases it to the rater again, or gives it back.
         Rating.objects.filter(pair=pair, rater=me).delete()
         return None
-    rating = write(me, pair, rating, Submission(grade, earlier.reason, earlier.comment), now)
+    rating = write_rating(me, pair, rating, Submission(grade, earlier.reason, earlier.comment), now)
     sync_assignments(me, pair, assignment_of(pair, me).first(), rating, now)
     return rating
 

@@ -22,7 +22,9 @@ Row = TypeVar("Row")
 
 @transaction.atomic
 def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | None = None) -> int:
-    """How many open assignments were made when the wanted grades of each pair were raised to `wanted`.
+    """Raise the number of grades that are wanted of each pair to `wanted`, and make the assignments for them.
+
+    Returns how many of the new assignments are open.
 
     Surplus grades, such as imported ones, fill the first of the new assignments. A retired pair gets none, but its
     number is kept in case it comes back. `depths`: pair id → the best rank of its document in any system, from 1;
@@ -30,7 +32,7 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
     """
     added = 0
     for chunk in chunks(pair_ids):
-        # A pair of which no rating was wanted comes to the pool now: `born` is how many rounds there were before.
+        # `born`: how many rounds there were when the pair came to the pool, i.e. when its first rating was wanted.
         born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
         # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
@@ -41,7 +43,9 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
 
 @transaction.atomic
 def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = None) -> int:
-    """How many free assignments were withdrawn when the wanted grades of each pair were lowered to `wanted`.
+    """Lower the number of grades that are wanted of each pair to `wanted`, and withdraw what is free beyond it.
+
+    Returns how many assignments were withdrawn.
 
     All ratings stay: a grade beyond the number is surplus from now on. Nobody loses what they hold: a lease beyond
     the number becomes extra, so that it ends with its rater. The number of a retired pair is lowered too, in case
@@ -65,9 +69,9 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
 
 
 def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[list, list, list]:
-    """The assignments beyond `wanted` of a pair: done ones, running leases, and free ones.
+    """The assignments beyond the first `wanted` of each pair, in three lists: done, leased now, and free.
 
-    What is done counts first, then what is held, then expired leases, then open assignments.
+    First of a pair are those that are done, then those held, then expired leases, then open assignments.
     """
 
     def rank(row: Assignment) -> int:
@@ -87,13 +91,14 @@ def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[lis
 
 @transaction.atomic
 def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
-    """How many pairs were taken out of the pool. Pairs that were retired before do not count.
+    """Take the pairs out of the pool. Returns how many; pairs that were retired before do not count.
 
     Their ratings stay and count. So does what raters who hold such a pair still send.
     """
     now = now or timezone.now()
     retired = 0
     for chunk in chunks(pair_ids):
+        # Waiting assignments are deleted below. The pair keeps the least depth of all, in case it comes back.
         depths = Assignment.objects.filter(pair=OuterRef("pk")).order_by("depth").values("depth")[:1]
         retired += Pair.objects.filter(pk__in=chunk, retired_at__isnull=True).update(
             retired_at=now, depth=Least("depth", Coalesce(Subquery(depths), UNRANKED))
@@ -108,7 +113,7 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
 
 @transaction.atomic
 def unretire(pair_ids: Sequence[int]) -> int:
-    """How many retired pairs were brought back, with the assignments that they still need."""
+    """Bring retired pairs back, with the assignments that they still need. Returns how many were retired."""
     back = 0
     for chunk in chunks(pair_ids):
         retired = list(Pair.objects.filter(pk__in=chunk, retired_at__isnull=False).values_list("pk", flat=True))
@@ -139,32 +144,28 @@ def chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
-    """How many open assignments were made: those that these pairs lack, after surplus grades filled the first.
+    """Make the assignments that these pairs lack. Surplus grades fill the first of them, the others are open.
 
-    `depths`: as in `want`. Better ones are also written into the assignments that the pairs have already.
+    `depths`: as in `want`. Better ones are also written into the assignments that the pairs have already. Returns
+    how many open assignments were made.
     """
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
-        n_assignments=Count("assignments", filter=Q(assignments__extra=False)),
+        n_assigned=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),
         round=Coalesce("drawn__round__number", UNDRAWN),
     )
-    grades = surplus_grades().filter(pair__in=pair_ids).order_by("pk")
-    surplus_raters = defaultdict[int, list[int]](list)  # by pair id
-    for pk, rater_id in grades.values_list("pair", "rater"):
-        surplus_raters[pk].append(rater_id)
+    surplus_raters = _surplus_raters(pair_ids)
     pairs_by_better_depth = defaultdict[int, list[int]](list)  # depth → pair ids
     filled_rows = []
     open_rows = []
-    rows = pairs.values_list(
-        "pk", "query", "query__collection", "wanted", "n_assignments", "stored_depth", "round"
-    )
-    for pk, query_id, collection_id, wanted, n_assignments, stored_depth, round_number in rows:
+    rows = pairs.values_list("pk", "query", "query__collection", "wanted", "n_assigned", "stored_depth", "round")
+    for pk, query_id, collection_id, wanted, n_assigned, stored_depth, round_number in rows:
         depth = min(depths.get(pk, UNRANKED), stored_depth)
         if depth < stored_depth:
             pairs_by_better_depth[depth].append(pk)
         fields = {"pair_id": pk, "query_id": query_id, "collection_id": collection_id}
         fields |= {"depth": depth, "round": round_number}
-        lacking = max(0, wanted - n_assignments)
+        lacking = max(0, wanted - n_assigned)
         raters = surplus_raters[pk][:lacking]
         filled_rows += [Assignment(**fields, rater_id=rater_id, state=State.DONE) for rater_id in raters]
         open_rows += [Assignment(**fields) for _ in range(lacking - len(raters))]
@@ -174,6 +175,15 @@ def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     Assignment.objects.bulk_create(filled_rows, batch_size=5_000, ignore_conflicts=True)
     Assignment.objects.bulk_create(open_rows, batch_size=5_000)
     return len(open_rows)
+
+
+def _surplus_raters(pair_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Pair id → ids of the raters of its surplus grades, the oldest grade first; [] for other pairs."""
+    surplus_raters = defaultdict[int, list[int]](list)
+    grades = surplus_grades().filter(pair__in=pair_ids).order_by("pk")
+    for pair_id, rater_id in grades.values_list("pair", "rater"):
+        surplus_raters[pair_id].append(rater_id)
+    return surplus_raters
 
 
 def _stored_pairs(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:

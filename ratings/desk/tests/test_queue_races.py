@@ -74,7 +74,8 @@ def test_without_the_condition_in_the_update_batches_are_stolen(monkeypatch):
     monkeypatch.setattr(claiming, "choose", all_have_looked(claiming.choose, 6))
     monkeypatch.setattr(claiming, "_hold", one_after_the_other)
     monkeypatch.setattr(claiming, "free", lambda now: Q(pk__gt=0))
-    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # else it is written already
+    # Not from the cache, which may have the statement already.
+    monkeypatch.setattr(claiming, "_lease_statement", claiming._lease_statement.__wrapped__)
     got = race(raters, lambda rater: unqueued(queue.claim)(rater, 2, now=NOW))
     assert stolen(raters, got)
 
@@ -101,7 +102,7 @@ def test_without_the_lock_two_tabs_hold_too_much(monkeypatch, limit):
     collection = make_pool(pairs=40, wanted=1)
     alice = make_rater(collection)
     Rater.objects.filter(pk=alice.pk).update(limit=limit)
-    monkeypatch.setattr(claiming, "_look", unlocked(claiming._look))
+    monkeypatch.setattr(claiming, "_lock_claimant", unlocked(claiming._lock_claimant))
     # From points of their own, as after an act in between: else both choose the same, and one of them nothing.
     points = iter([0, 2**30])
     monkeypatch.setattr(choosing.order, "start_point", lambda *_: next(points))
@@ -161,9 +162,9 @@ def test_two_tabs_get_a_gold_pair_once():
 def test_without_the_lock_and_the_second_look_gold_pairs_collide(monkeypatch):
     """The twin of the test above: only the unique index keeps a pair from being given twice, by an error."""
     collection, alice = make_gold(pairs=40)
-    monkeypatch.setattr(claiming, "_look", unlocked(claiming._look))
+    monkeypatch.setattr(claiming, "_lock_claimant", unlocked(claiming._lock_claimant))
     monkeypatch.setattr(acts, "MOST_RETRIES", 0)
-    monkeypatch.setattr(claiming, "mixed", all_have_looked(claiming.mixed, 2))
+    monkeypatch.setattr(claiming, "mix_in", all_have_looked(claiming.mix_in, 2))
     got = race([alice] * 2, lambda rater: unqueued(queue.claim)(rater, 8, now=NOW))
     assert any(isinstance(tasks, IntegrityError) for tasks in got), got
 
@@ -235,7 +236,8 @@ def test_without_the_lock_on_the_rows_a_lease_ends_unseen_when_its_pair_is_retir
     alice, pairs = make_rater(collection), list(Pair.objects.values_list("pk", flat=True))
     retire, looked, taken = unqueued(queue.retire), threading.Event(), threading.Event()
     monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
-    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
+    # Not by the cache, which would keep the statement without the lock.
+    monkeypatch.setattr(claiming, "_lease_statement", claiming._lease_statement.__wrapped__)
     forget = wanting.record_lost
 
     def after_the_look(holders):
@@ -285,7 +287,8 @@ def test_without_the_lock_on_the_rows_a_lease_is_withdrawn_from_who_holds_it(mon
     pairs = list(Pair.objects.values_list("pk", flat=True))
     fewer, looked, taken = unqueued(queue.want_fewer), threading.Event(), threading.Event()
     monkeypatch.setattr(AssignmentQuerySet, "select_for_update", lambda rows, **_: rows)
-    monkeypatch.setattr(claiming, "_leasing", claiming._leasing.__wrapped__)  # not to be kept without the lock
+    # Not by the cache, which would keep the statement without the lock.
+    monkeypatch.setattr(claiming, "_lease_statement", claiming._lease_statement.__wrapped__)
     beyond = wanting._beyond
 
     def after_the_look(*arguments):
@@ -363,7 +366,7 @@ def test_without_the_lock_and_the_second_look_a_double_press_is_an_error(monkeyp
     collection = make_collection()
     pair, alice, key = make_pair(collection), make_rater(collection), uuid4()
     two = grade(collection, "2")
-    monkeypatch.setattr(saving, "_look", all_have_looked(unlocked(saving._look), 4))
+    monkeypatch.setattr(saving, "_lock_state", all_have_looked(unlocked(saving._lock_state), 4))
     monkeypatch.setattr(acts, "MOST_RETRIES", 0)
     save = unqueued(queue.save)
     got = race([alice] * 4, lambda rater: save(rater, pair, queue.Submission(grade=two, client_key=key), now=NOW))

@@ -66,8 +66,9 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @act_of_rater
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Claim tasks. Returns the tasks whose tokens the script does not `have` yet, and the order of all tasks.
+    """Claim tasks. Returns the tasks that the script does not have yet, and the order of all tasks.
 
+    `have` in the form: the tokens of the tasks that it has.
     Counting the outlook takes longer than claiming, so it is sent only on demand or when tasks run out.
     """
     if not wants_json(request):

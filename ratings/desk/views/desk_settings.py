@@ -34,17 +34,18 @@ ACTS = [
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_rater
 def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The page of the settings. A valid POST keeps them in a cookie and leads back to it."""
+    """The page of a rater's settings. A valid POST saves them in a cookie and redirects to the page."""
     form = DeskForm(request.POST if request.method == "POST" else preferences(request))
     if request.method == "POST" and form.is_valid():
         messages.success(request, gettext("Your settings are saved in this browser."))
         response = redirect("desk_settings", rater.collection.slug)
-        keep(request, response, form.cleaned_data)
+        keep(request, response, form.cleaned_data)  # in the cookie of the response
         if form.cleaned_data["shown"] == Shown.LIST and queue.held(rater):
-            # Without the list only one document was held.
+            # A list shows several documents, and until now the rater may have held only one.
             queue.claim(rater, queue.MOST_HELD)
         return response
     scale = list(rater.collection.grades.all())
+    # As in ACTS: the name in the script and the label. Grades without a key cannot have another one.
     grade_acts = [(f"grade{place}", grade) for place, (grade, key) in enumerate(with_keys(scale), start=1) if key]
     context = {
         **frame(rater, "settings"),

@@ -23,11 +23,14 @@ RATINGS_ON_PAGE = 20
 @require_safe
 @of_rater
 def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The rater's first task, or, if they hold none, the button to get one."""
+    """The page of the rater's first task, or of a list of their first tasks. If they hold none, of what is left.
+
+    The page of what is left has a button to get tasks.
+    """
     held = queue.held(rater)
-    listed = of_one_query(held) if held and in_list(request) else []
-    if listed:
-        return list_page(request, rater, listed)
+    tasks_of_list = of_one_query(held) if held and in_list(request) else []
+    if tasks_of_list:
+        return list_page(request, rater, tasks_of_list)
     if held:
         return desk(request, rater, held[0], held=held)
     outlook = queue.outlook(rater)
@@ -42,8 +45,8 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
         "hours": pace.hours(outlook.left) if pace else None,
         "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
         "rater_read": rater.guidelines_read,
-        "lead": to_do,
-        "more": next_step,
+        "to_do": to_do,
+        "next_step": next_step,
         "scale": scale,
         "last": last_act(queue.last_acts(rater, 1), scale),
         "client_key": uuid4(),

@@ -103,7 +103,7 @@ def editor(
 ) -> HttpResponse:
     """The page with the form. `preview`: a text to show as HTML; "": none.
 
-    `outdated`: a version that somebody saved meanwhile. The next save is based on it.
+    `outdated`: a version that somebody saved meanwhile; None: nobody did. The next save is based on it.
     """
     context = base_context(collection) | {"form": form, "outdated": outdated}
     if preview:
@@ -115,8 +115,8 @@ def editor(
         sent = form.cleaned_data["text"]
         context["form"] = GuidelinesForm(initial={"text": sent, "base": outdated.version})
         context["changes"] = changes(outdated.text, sent)
-    status = 409 if outdated else 400 if form.errors else 200
-    return render(request, "ratings/guidelines_edit.html", context, status=status)
+        return render(request, "ratings/guidelines_edit.html", context, status=409)
+    return render(request, "ratings/guidelines_edit.html", context, status=400 if form.errors else 200)
 
 
 def base_context(collection: Collection) -> dict:

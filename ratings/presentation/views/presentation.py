@@ -11,7 +11,7 @@ from ...people.access import of_collection
 from ...web.pages import frame, wants_json
 from .. import versions as acts
 from ..content import first_of, members_of, queries_of, sample_of, source_of, source_of_query
-from ..forms import PresentationForm, moved
+from ..forms import PresentationForm, with_row_moved
 from ..html import html_of, render_document
 from ..parts import Presented, pieces_of
 from ..pictures import fetch_pictures, pictures_of
@@ -27,7 +27,7 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         start = _starting_point(collection, latest, request.GET.get("start", ""))
         form = PresentationForm(presented=start, base=latest.version if latest else 0)
         return editor(request, collection, form, preview=start)
-    form = PresentationForm(moved(request.POST))
+    form = PresentationForm(with_row_moved(request.POST))
     if not form.is_valid():
         if wants_json(request):
             return JsonResponse({"problem": "A part is not complete yet."}, status=400)
