@@ -148,7 +148,10 @@ def total_of(outlook: Outlook) -> int:
 
 
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
-    """Two texts for a rater: what there is to do, and what happens next, which may be empty."""
+    """Two texts for a rater: what there is to do, and what happens next, which may be empty.
+
+    The reason why they get no pairs (`outlook.why`) comes before all numbers.
+    """
     done, left = outlook.done, outlook.left
     by_admin = gettext("An admin of the collection decides that. Your ratings are kept.")
     if outlook.why == "put_away":

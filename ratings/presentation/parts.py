@@ -260,7 +260,7 @@ def clean(html: str, *, opens: bool = False) -> str:
         url_schemes={"http", "https"},
         link_rel=LINK_REL,
     )
-    return _heading.sub(r"<\1h3>", cleaned).strip()
+    return _heading.sub(r"<\1h3>", cleaned).strip()  # headings of any level become h3
 
 
 def _with_host(_: str, name: str, value: str) -> str | None:

@@ -47,8 +47,8 @@ def framed(piece: Piece, title: str, pictures: Pictures) -> list[Framed]:
     for place, source in enumerate(piece.items, 1):
         alt = title or gettext("Picture")
         if len(piece.items) > 1:
-            numbers = {"title": alt, "place": place, "number": len(piece.items)}
-            alt = gettext("%(title)s, picture %(place)s of %(number)s") % numbers
+            values = {"title": alt, "place": place, "number": len(piece.items)}
+            alt = gettext("%(title)s, picture %(place)s of %(number)s") % values
         picture = pictures.get(digest_of(source))
         if picture and picture.state == Picture.State.READY:
             small, large = (picture.address(size) for size in Picture.Size.values)

@@ -24,7 +24,7 @@ _file = re.compile(r"data:image/|(?=\S+$)\S+\.(jpe?g|png|gif|webp|avif)(\?|$)", 
 
 
 def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
-    """A presentation of the members that these documents have.
+    """A presentation that shows the members of these documents, for an admin to start from.
 
     First come title, address, pictures, prices and short members, then the body and long members. Members that
     reveal rank, score or system are left out, and so are those after the first MOST_MEMBERS. Without title and
@@ -48,8 +48,11 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
 
 
 def _part_of(name: str, values: list) -> Part:
-    """The part for a member, of the kind that suits its name and its values."""
-    first, sample = values[0], values[:20]
+    """The part for a member, of the kind that suits its name and its values. The first rule that holds decides.
+
+    `values`: those of the documents that have the member, at least one.
+    """
+    first, sample = values[0], values[:20]  # a few values show the kind of all
     if (currency := _currency.search(name)) and _are_numbers(sample):
         label = name[: currency.start()].strip(" _-([")
         return Part("price", name, label and last_name(label), unit=currency[1].upper())

@@ -47,7 +47,7 @@ def transacted(work: Callable[Params, Result]) -> Callable[Params, Result]:
             except (IntegrityError, Overtaken):
                 continue
             except OperationalError as error:
-                if not _deadlocked(error):
+                if not _deadlocked(error):  # after a deadlock, the loop goes on, too
                     raise
         # The last attempt, whose errors are raised.
         with transaction.atomic():

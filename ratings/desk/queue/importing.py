@@ -59,9 +59,23 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
     rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
     if not rater_names:
         return list(rows)
-    grade_values = dict(collection.grades.values_list("pk", "value"))
     pairs = {(row.query_id, row.document_id) for row in rows if row.document_id}
-    # (rater's name, query id, document id) → id and revision of the stored rating, and (value, reason, comment)
+    stored = _stored_ratings(collection, rater_names, pairs)
+    changed = []
+    for row in rows:
+        key = row.rater, row.query_id, row.document_id
+        rating_id, revision, content = stored.get(key, (None, None, None))
+        if content != (row.value, row.reason, row.comment):
+            changed.append(row._replace(rating_id=rating_id, revision=revision))
+    return changed
+
+
+def _stored_ratings(collection: Collection, rater_names: dict[int, str], pairs: set[tuple[int, int]]) -> dict:
+    """(rater's name, query id, document id) → (rating id, revision, (value, reason, comment)), as stored.
+
+    `rater_names`: id → name of the raters whose ratings are read. `pairs`: (query id, document id) of the pairs.
+    """
+    grade_values = dict(collection.grades.values_list("pk", "value"))
     stored = {}
     with connection.cursor() as cursor:
         # `_WANTED` begins a join of the pairs, as the table `wanted`, with their rows, as the table `pair`.
@@ -76,13 +90,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
         for rater, query, document, pk, revision, grade, reason, comment in cursor.fetchall():
             content = grade_values.get(grade), reason, comment
             stored[rater_names[rater], query, document] = pk, revision, content
-    changed = []
-    for row in rows:
-        rater_and_pair = row.rater, row.query_id, row.document_id
-        rating_id, revision, content = stored.get(rater_and_pair, (None, None, None))
-        if content != (row.value, row.reason, row.comment):
-            changed.append(row._replace(rating_id=rating_id, revision=revision))
-    return changed
+    return stored
 
 
 def stage(job: Job, rows: Iterable[ImportedRating]) -> None:

@@ -136,14 +136,13 @@ def _delete_or_fill(row: Assignment) -> int:
     Returns 1, or 0 if the row was taken since it was read, so that nothing was done.
     """
     unchanged = Assignment.objects.filter(pk=row.pk, **_state_of(row))
+    surplus = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
     if row.extra or row.retired:
         changed = unchanged.delete()[0]
-    else:
-        surplus = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk").first()
-        if surplus:
-            changed = unchanged.update(rater=surplus.rater_id, state=State.DONE, leased_until=None)
-        else:  # the surplus grade that `to_give_back` saw is gone
-            changed = unchanged.update(rater=None, state=State.OPEN, leased_until=None)
+    elif grade := surplus.first():
+        changed = unchanged.update(rater=grade.rater_id, state=State.DONE, leased_until=None)
+    else:  # the surplus grade that `to_give_back` saw is gone
+        changed = unchanged.update(rater=None, state=State.OPEN, leased_until=None)
     if changed and row.state == State.LEASED:
         record_lost([(row.rater_id, row.pair_id)])
     return changed

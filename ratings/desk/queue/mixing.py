@@ -211,8 +211,7 @@ class Mix:
             return None  # this place has no mark
         if group.gold_had >= marks_so_far or place in group.filled_places:
             return None  # the rater has had the gold of this mark
-        extra_to_come = self._gold_to_come(key)
-        if extra_to_come:
+        if extra_to_come := self._gold_to_come(key):
             is_empty = self._stays_empty(key, marks_so_far, extra_to_come)
             return None if is_empty else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.

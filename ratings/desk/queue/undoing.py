@@ -115,11 +115,10 @@ def _restore(
     `earlier`: the latest rating event before the one that is taken back. `rating`: the present one; None: it is
     withdrawn.
     """
-    grade = None
-    if earlier and earlier.value is not None:
-        grade = Grade.objects.filter(collection=me.collection_id, value=earlier.value).first()
-    has_left_scale = earlier and earlier.value is not None and grade is None  # so it cannot be restored
-    if earlier is None or has_left_scale:
+    value = earlier.value if earlier else None  # None, too, for a reason in place of a grade
+    grade = Grade.objects.filter(collection=me.collection_id, value=value).first() if value is not None else None
+    # A grade that has left the scale cannot be restored: its rating is deleted, too.
+    if earlier is None or (value is not None and grade is None):
         # The assignment that it filled stays: `_take_back` then leases it to the rater again, or gives it back.
         Rating.objects.filter(pair=pair, rater=me).delete()
         return None

@@ -34,7 +34,7 @@ SENT_BEFORE_WARNING = gettext_lazy(
 def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A decorator of the views that act for the account's rater. Refusals are JSON if JSON is accepted."""
 
-    act = of_rater(act)
+    act = of_rater(act)  # finds the rater by the address, or raises NotARater
 
     @require_POST
     @wraps(act)

@@ -66,7 +66,7 @@ def rate_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
 def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
     """The rater's own ratings, the latest first: all, or those of a query and with a grade."""
     scale = list(rater.collection.grades.all())
-    query = request.GET.get("query", "").strip().replace("\0", "")
+    query = request.GET.get("query", "").strip().replace("\0", "")  # PostgreSQL refuses NUL
     grade = next((grade for grade in scale if str(grade.pk) == request.GET.get("grade")), None)
     paging = paged(request, latest(rater, query, grade), RATINGS_ON_PAGE)
     context = {

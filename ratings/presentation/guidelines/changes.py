@@ -17,11 +17,14 @@ class Piece(NamedTuple):
 
 
 def changes(old: str, new: str) -> list[list[Piece]]:
-    """The pieces of each paragraph; empty where the texts differ in blank lines at most."""
+    """The changes from `old` to `new`, as the pieces of each paragraph: kept, added or removed text.
+
+    Empty if the texts differ in blank lines at most.
+    """
     before, after = _lines(old), _lines(new)
     if before == after:
         return []
-    if len(before) + len(after) > MOST_LINES:
+    if len(before) + len(after) > MOST_LINES:  # too many to compare: all old ones are removed, all new ones added
         return _changed(before, []) + _changed([], after)
     paragraphs: list[list[Piece]] = []
     for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after).get_opcodes():

@@ -19,7 +19,7 @@ from ..guidelines.template import first_text
 @require_safe
 @of_collection()
 def guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The latest version. A rater also sees the changes since the version that they read."""
+    """The page of the latest version. A rater also sees the changes since the version that they read."""
     latest = collection.latest_guidelines()
     context = base_context(collection) | {"guidelines": latest}
     if latest:
@@ -54,7 +54,7 @@ def guidelines_versions(request: HttpRequest, collection: Collection) -> HttpRes
 @require_safe
 @of_collection()
 def guidelines_version(request: HttpRequest, collection: Collection, version: int) -> HttpResponse:
-    """One version, and its changes from the one before."""
+    """The page of one version, with its changes from the one before."""
     shown = get_object_or_404(Guidelines, collection=collection, version=version)
     in_order = collection.guidelines.order_by("version")
     earlier = in_order.filter(version__lt=version).last()
@@ -71,7 +71,7 @@ def guidelines_version(request: HttpRequest, collection: Collection, version: in
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_collection(Role.ADMIN)
 def edit_guidelines(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Write a new version. Preview shows it and saves nothing."""
+    """The form for a new version. A POST saves it, or with `preview` only shows it as raters would see it."""
     latest = collection.latest_guidelines()
     if request.method != "POST":
         text = latest.text if latest else first_text(collection.grades.all())

@@ -21,7 +21,10 @@ from ..proposal import WEB_PAGE, proposal
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_collection(Role.ADMIN)
 def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The editor. A preview shows a document and saves nothing; a script gets it as JSON."""
+    """The form for a new version of the presentation. A POST with `save` saves it.
+
+    Any other POST only shows a document as raters would see it: on the page, or as JSON for a script.
+    """
     latest = collection.latest_presentation()
     if request.method != "POST":
         start = _starting_point(collection, latest, request.GET.get("start", ""))
@@ -36,11 +39,11 @@ def presentation(request: HttpRequest, collection: Collection) -> HttpResponse:
         return JsonResponse({"html": preview_html(request, collection, form.presented)})
     if "save" not in request.POST:
         return editor(request, collection, form, preview=form.presented)
-    return saved_form(request, collection, form)
+    return save_form(request, collection, form)
 
 
-def saved_form(request: HttpRequest, collection: Collection, form: PresentationForm) -> HttpResponse:
-    """The response to a valid form that is to be saved."""
+def save_form(request: HttpRequest, collection: Collection, form: PresentationForm) -> HttpResponse:
+    """Save the valid form as a new version, and return the response: a redirect, or the form with the problem."""
     try:
         saved = acts.publish(collection, form.presented, base=form.base)
     except acts.Outdated as outdated:
