@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter
 from typing import Any
 
 from django.db import transaction
@@ -32,10 +31,11 @@ class Plan:
 
 @transaction.atomic
 def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System] | None = None) -> Plan:
-    """The result of wanting `wanted` ratings of every document in the first `depth` places of a system.
+    """Want `wanted` ratings of every document in the first `depth` places of a system, and return what that added.
 
-    Reads each ranking once. The same pool again adds nothing. A deeper pool, or one with a new system, adds what
-    is missing. Raises ValueError if `depth` or `wanted` is below 1, or `wanted` above MOST_RATINGS_OF_PAIR.
+    `systems`: None for all of the collection. Reads each ranking once. The same pool again adds nothing. A deeper
+    pool, or one with a new system, adds what is missing. Raises ValueError if `depth` or `wanted` is below 1, or
+    `wanted` above MOST_RATINGS_OF_PAIR.
     """
     if depth < 1 or wanted < 1:
         raise ValueError(f"A pool needs a depth and a number of ratings of at least 1, not {depth} and {wanted}.")
@@ -43,12 +43,13 @@ def pool(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
         raise ValueError(f"A pair gets at most {MOST_RATINGS_OF_PAIR} ratings, not {wanted}.")
     chosen = list(systems if systems is not None else collection.systems.all())
     tops = _tops(chosen, depth)
-    pairs = queue.pairs_for(list(tops.systems_by_pair))
-    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: tops.best_place[key] for key in pairs})
+    id_by_key = queue.pairs_for(list(tops.systems_by_pair))  # key: (query id, document id)
+    best_places = {pair_id: tops.best_place[key] for key, pair_id in id_by_key.items()}
+    added = queue.want(sorted(best_places), wanted, depths=best_places)
     collection.touch()
     names = [system.name for system in chosen]
-    note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(pairs), added=added)
-    return Plan(len(pairs), added, tops.by_system(chosen))
+    note(Act.POOL, collection, depth=depth, wanted=wanted, systems=names, pairs=len(id_by_key), added=added)
+    return Plan(len(id_by_key), added, tops.by_system(chosen))
 
 
 def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[System]) -> Plan:
@@ -84,26 +85,27 @@ def want_more(collection: Collection, wanted: int) -> int:
 def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = None) -> dict[str, int]:
     """What `want_fewer` would withdraw, unless somebody rates meanwhile. Two queries.
 
-    `pairs`: how many want more, without retired ones. `ratings`: how many assignments would be withdrawn: open
-    ones, and those whose lease ran out. `held`: how many that raters hold are beyond the number. They stay held.
+    {"pairs": how many pairs want more now, without retired ones, "ratings": how many free assignments would be
+    withdrawn, "held": how many assignments beyond the number stay, because raters hold them}. An assignment is
+    free if nobody took it or its lease ran out.
     """
     now = now or timezone.now()
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
-    assigned = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
-    of_pairs = assigned.values("pair").annotate(
-        all=Count("pk"),
+    assignments = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
+    counts_by_pair = assignments.values("pair").annotate(
+        total=Count("pk"),
         done=Count("pk", filter=Q(state=Assignment.State.DONE)),
-        running=Count("pk", filter=Q(leased_until__gte=now)),
+        held=Count("pk", filter=Q(leased_until__gte=now)),
     )
-    ratings = held = 0
-    for assignments, done, running in of_pairs.values_list("all", "done", "running"):
-        may_come = max(0, wanted - done)
-        # What raters hold comes first: free assignments stay only for what is wanted beyond that.
-        free = assignments - done - running
-        free_that_stay = max(0, may_come - running)
-        ratings += max(0, free - free_that_stay)
-        held += max(0, running - may_come)
-    return {"pairs": pairs.count(), "ratings": ratings, "held": held}
+    withdrawn = held_beyond = 0
+    for total, done, held in counts_by_pair.values_list("total", "done", "held"):
+        missing = max(0, wanted - done)
+        held_beyond += max(0, held - missing)
+        # What raters hold fills the missing ratings first, and free assignments stay only for the rest.
+        free = total - done - held
+        free_that_stay = max(0, missing - held)
+        withdrawn += max(0, free - free_that_stay)
+    return {"pairs": pairs.count(), "ratings": withdrawn, "held": held_beyond}
 
 
 @transaction.atomic
@@ -152,29 +154,30 @@ class QueryHoles:
 def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles]:
     """The unjudged documents in the first `depth` places of a system, by query; queries without any are left out.
 
-    A document is unjudged if it has neither an adjudication nor a grade.
+    A document is unjudged if it has neither an adjudication nor a grade. Keys are (query id, document id).
     """
-    places = _tops([system], depth).best_place
+    place_by_key = _tops([system], depth).best_place
     judged_keys = set(judged(collection))
-    unjudged = {key: place for key, place in places.items() if key not in judged_keys}
+    unjudged_keys = [key for key in place_by_key if key not in judged_keys]
     retired_keys, wanted_keys = set(), set()
     pairs = Pair.objects.filter(query__collection=collection)
-    rows = pairs.values_list("query", "document", "wanted", "retired_at")
-    for query_id, document_id, wanted, retired_at in rows:
+    columns = ("query", "document", "wanted", "retired_at")
+    for query_id, document_id, wanted, retired_at in pairs.values_list(*columns):
         if retired_at:
             retired_keys.add((query_id, document_id))
         elif wanted:
             wanted_keys.add((query_id, document_id))
-    returned = Counter(query_id for query_id, _ in places)
+    number_returned = Counter(query_id for query_id, _ in place_by_key)
     queries = collection.queries.in_bulk()
-    documents = Document.objects.only("key", "title", "collection").in_bulk({document for _, document in unjudged})
+    documents = Document.objects.only("key", "title", "collection").in_bulk({pk for _, pk in unjudged_keys})
     holes_of_query = defaultdict[int, list[Hole]](list)
-    for key, place in sorted(unjudged.items(), key=itemgetter(1)):
+    for key in sorted(unjudged_keys, key=place_by_key.__getitem__):  # the best place first
         query_id, document_id = key
-        hole = Hole(place, documents[document_id], wanted=key in wanted_keys, retired=key in retired_keys)
+        is_wanted, is_retired = key in wanted_keys, key in retired_keys
+        hole = Hole(place_by_key[key], documents[document_id], wanted=is_wanted, retired=is_retired)
         holes_of_query[query_id].append(hole)
-    by_query = [QueryHoles(queries[pk], returned[pk], found) for pk, found in holes_of_query.items()]
-    return sorted(by_query, key=lambda query_holes: natural(query_holes.query.key))
+    rows = [QueryHoles(queries[pk], number_returned[pk], holes) for pk, holes in holes_of_query.items()]
+    return sorted(rows, key=lambda row: natural(row.query.key))
 
 
 def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> list[tuple[System, int]]:
@@ -198,14 +201,16 @@ def want_holes(collection: Collection, system: System, depth: int, wanted: int) 
 
 @transaction.atomic
 def want_places(collection: Collection, places: Mapping[tuple[int, int], int], wanted: int, **facts: Any) -> int:
-    """How many open assignments were made by wanting `wanted` ratings of these pairs. `facts`: for the audit.
+    """Want `wanted` ratings of these pairs, and return how many open assignments that made.
 
-    `places`: (query id, document id) → place in a ranking. Retired pairs are left as they are.
+    `places`: (query id, document id) → place in a ranking. Retired pairs are left as they are. `facts`: for the
+    audit.
     """
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
-    kept = places.keys() - set(retired.values_list("query", "document"))
-    pairs = queue.pairs_for(sorted(kept))
-    added = queue.want(sorted(pairs.values()), wanted, depths={pairs[key]: places[key] for key in pairs})
+    keys = places.keys() - set(retired.values_list("query", "document"))
+    id_by_key = queue.pairs_for(sorted(keys))
+    place_by_id = {pair_id: places[key] for key, pair_id in id_by_key.items()}
+    added = queue.want(sorted(place_by_id), wanted, depths=place_by_id)
     collection.touch()
     note(Act.POOL, collection, wanted=wanted, added=added, **facts)
     return added
@@ -287,18 +292,19 @@ NO_PAIR = _PairState(wanted=0, retired=False)
 def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     """(query id, document id) → its state, for all pairs of the collection. Three queries."""
     states = {}
-    state_by_id = {}
+    state_by_id = {}  # pair id → the same object as in `states`
     pairs = Pair.objects.filter(query__collection=collection)
     columns = ("pk", "query", "document", "wanted", "retired_at")
     for pk, query_id, document_id, wanted, retired_at in pairs.values_list(*columns):
         state = _PairState(wanted, retired=retired_at is not None)
         states[query_id, document_id] = state_by_id[pk] = state
-    assigned = Assignment.objects.filter(collection=collection, extra=False)
-    of_rater = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
+    assignments = Assignment.objects.filter(collection=collection, extra=False)
+    # A grade is surplus if its rater has no assignment of the pair, as of imported grades.
+    own_assignment = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     grades = Rating.objects.counted().filter(pair__query__collection=collection, grade__isnull=False)
-    surplus = grades.filter(~Exists(of_rater))
-    for ratings in (assigned, surplus):
-        counts = ratings.order_by().values("pair").annotate(n=Count("pk"))
+    surplus_grades = grades.filter(~Exists(own_assignment))
+    for rows in (assignments, surplus_grades):
+        counts = rows.order_by().values("pair").annotate(n=Count("pk"))
         for pair_id, n in counts.values_list("pair", "n"):
             state_by_id[pair_id].ratings += n
     return states

@@ -32,20 +32,22 @@ class Work:
 def work_so_far(counted: Progress) -> Work:
     """The answers and hours of all raters. Three queries, which read every event of the collection.
 
-    The time of every act counts, including changes and undone acts, which are no further answers. An act without a
-    time counts as the mean of the others; imported ratings without a time are left out.
+    Answers are the ratings that stand, repeats and warm-ups. The hours are of more acts: those of changed and of
+    undone answers too. An act without a time counts as the mean of the others; imported ratings without a time are
+    left out.
     """
     raters = list(counted.works)
-    acts = RatingEvent.objects.filter(rater__in=raters).order_by()
-    answers = acts.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP]))
-    totals = answers.aggregate(acts=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds"))
-    ratings = acts.standing().filter(IS_RATING).values("rater", "pair").distinct().count()
+    events = RatingEvent.objects.filter(rater__in=raters).order_by()
+    acts = events.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP]))
+    totals = acts.aggregate(n=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds"))
+    ratings = events.standing().filter(IS_RATING).values("rater", "pair").distinct().count()
     checks = Check.objects.filter(rater__in=raters, event__isnull=False).count()
     if totals["timed"]:
-        hours = totals["acts"] * totals["seconds"] / totals["timed"] / 3600
+        hours = totals["n"] * totals["seconds"] / totals["timed"] / 3600  # each act takes the mean time
     else:
-        hours = None if totals["acts"] else 0.0
-    return Work(ratings + checks, hours, least=hours, most=hours)  # measured: the interval has no width
+        hours = None if totals["n"] else 0.0
+    # What was measured has no uncertainty, so both ends of the interval are the hours.
+    return Work(ratings + checks, hours, least=hours, most=hours)
 
 
 def work_ahead(answers: int, pace: Pace | None) -> Work:

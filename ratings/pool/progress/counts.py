@@ -130,14 +130,16 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
         works[rater_id].too_fast = count
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
+    # Both calls also fill the counts of `works`.
     passed, broken = _add_counts(works, ratings)
     held, extra_leases = _leases(collection, works, now or timezone.now())
     done = _done(collection, works)
+    # An extra lease, such as of gold, is one of the waiting assignments, but nobody wants its rating.
+    left = still_wanted(collection).count() - extra_leases
+    extent = Extent(done, held, open=left - held)
     by_day = _by_day(ratings.counted())
-    # An extra lease, such as of gold, is one of the waiting assignments, but its rating was not requested.
-    requested = still_wanted(collection).count() - extra_leases
-    surplus = max(0, sum(by_day.values()) - done)  # grades that filled nothing that was requested
-    return Progress(Extent(done, held, open=requested - held), by_day, surplus, works, passed, broken)
+    surplus = max(0, sum(by_day.values()) - done)  # the other grades each filled a wanted rating
+    return Progress(extent, by_day, surplus, works, passed, broken)
 
 
 def ratings_left(collection: Collection) -> int:
@@ -225,9 +227,10 @@ def _by_day(ratings: QuerySet) -> dict[date, int]:
 
 
 def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """`Progress.passed` and `Progress.broken`, without raters who are left out.
+    """`Progress.passed` and `Progress.broken`, each pair id → ids of raters, without raters who are left out.
 
-    Also fills `cannot` and `put_off` of each work, and takes ratings without a grade off its `graded`.
+    A rater passes a pair by "cannot judge", or by a skip if they have not graded it since. Also counts these in
+    `cannot` and `put_off` of each work, and takes ratings without a grade off its `graded`, which has all ratings.
     """
     passed = defaultdict[int, set[int]](set)
     broken = defaultdict[int, set[int]](set)
@@ -235,17 +238,16 @@ def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, se
     for pair_id, rater_id, reason in ratings.filter(grade__isnull=True).values_list("pair", "rater", "reason"):
         works[rater_id].graded -= 1
         works[rater_id].cannot += 1
-        if rater_id in left_out:
-            continue
-        passed[pair_id].add(rater_id)
-        if reason in (Reason.BROKEN, Reason.PICTURE):
-            broken[pair_id].add(rater_id)
-    graded = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
+        if rater_id not in left_out:
+            passed[pair_id].add(rater_id)
+            if reason in (Reason.BROKEN, Reason.PICTURE):
+                broken[pair_id].add(rater_id)
+    own_grade = Rating.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"), grade__isnull=False)
     skips = RatingEvent.objects.standing().filter(rater__in=list(works), kind=Kind.SKIP).order_by()
-    skips = skips.annotate(graded_now=Exists(graded))
-    for pair_id, rater_id, graded_now in skips.values_list("pair", "rater", "graded_now"):
+    skips = skips.annotate(has_grade=Exists(own_grade))
+    for pair_id, rater_id, has_grade in skips.values_list("pair", "rater", "has_grade"):
         works[rater_id].put_off += 1
-        if not graded_now and rater_id not in left_out:
+        if not has_grade and rater_id not in left_out:
             passed[pair_id].add(rater_id)
     return passed, broken
 

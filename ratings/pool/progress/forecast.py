@@ -12,42 +12,46 @@ DAYS_NAMED_AHEAD = 60  # days ahead up to which a forecast names the day, not th
 
 
 def forecast(progress: Progress, today: date) -> str:
-    """The range of days on which the last wanted rating may be given, as a sentence; or why there is no forecast.
+    """A sentence: between which days the last wanted rating may be given, or why there is no forecast.
 
-    The pace is the mean over the latest complete days, including days without a grade. Today is not complete. The
-    ends of its interval are two standard errors away.
+    The pace is the mean number of useful grades a day. The two days follow from the ends of its interval, which
+    are two standard errors away.
     """
     left = progress.extent.left
     if not left:
         return "Nothing is left to rate."
     if not progress.by_day:
         return "No forecast: nobody has graded anything yet."
+    grades_by_day = _useful_grades(progress, today)
+    days = len(grades_by_day)
+    if days < FEWEST_DAYS:
+        return f"No forecast before {FEWEST_DAYS} complete days of rating."
+    if not any(grades_by_day):
+        return f"No forecast: nobody has graded anything in the last {days} days."
+    mean = fmean(grades_by_day)
+    two_standard_errors = 2 * stdev(grades_by_day) / sqrt(days)
+    earliest_end = _end(left, mean + two_standard_errors, today)
+    latest_end = _end(left, mean - two_standard_errors, today)
+    if earliest_end is None:
+        return "No forecast: at the present pace it takes more than ten years."
+    pace = f"{float(f'{mean:.2g}'):,.6g}"  # two significant digits
+    when = _in_words(earliest_end, latest_end, today)
+    return f"At the pace of the last {days} days, {pace} a day, the {left:,} left may be done {when}."
+
+
+def _useful_grades(progress: Progress, today: date) -> list[float]:
+    """The number of grades that filled wanted ratings, for each complete day, the latest first.
+
+    The days are those since the first grade, MOST_DAYS_BACK at most, with days without a grade. Today is not
+    complete, so the first element is of yesterday.
+    """
     since = today - timedelta(days=MOST_DAYS_BACK)
     # Days before the first grade do not count, such as a pause after an import of old ratings.
     first_day = min((day for day in progress.by_day if day >= since), default=since)
-    days = (today - first_day).days
-    if days < FEWEST_DAYS:
-        return f"No forecast before {FEWEST_DAYS} complete days of rating."
-    # Surplus grades bring the end no nearer: this share of the grades fills wanted ratings.
+    # Surplus grades fill no wanted rating. On which days they came is not known, so each day loses the same share.
     useful_share = 1 - progress.surplus / progress.graded
-    latest_days = [today - timedelta(days=back) for back in range(1, days + 1)]
-    useful_grades = [useful_share * progress.by_day.get(day, 0) for day in latest_days]
-    if not any(useful_grades):
-        return f"No forecast: nobody has graded anything in the last {days} days."
-    mean = fmean(useful_grades)
-    two_errors = 2 * stdev(useful_grades) / sqrt(days)
-    early = _end(left, mean + two_errors, today)
-    late = _end(left, mean - two_errors, today)
-    if early is None:
-        return "No forecast: at the present pace it takes more than ten years."
-    pace = f"{float(f'{mean:.2g}'):,.6g}"  # two significant digits
-    basis = f"At the pace of the last {days} days, {pace} a day, the {left:,} left may be done"
-    is_near = ((late or early) - today).days <= DAYS_NAMED_AHEAD
-    first = _named(early, is_near)
-    if late is None:
-        return f"{basis} about {first} at the soonest; days differ too much to say the latest."
-    last = _named(late, is_near)
-    return f"{basis} about {first}." if first == last else f"{basis} between {first} and {last}."
+    complete_days = [today - timedelta(days=back) for back in range(1, (today - first_day).days + 1)]
+    return [useful_share * progress.by_day.get(day, 0) for day in complete_days]
 
 
 def _end(left: int, per_day: float, today: date) -> date | None:
@@ -57,5 +61,15 @@ def _end(left: int, per_day: float, today: date) -> date | None:
     return today + timedelta(days=ceil(left / per_day))
 
 
-def _named(day: date, is_near: bool) -> str:
-    return f"{day.day} {day:%B}" if is_near else f"{day:%B %Y}"
+def _in_words(earliest: date, latest: date | None, today: date) -> str:
+    """As in “about 3 May” or “between 3 May and 9 May”. `latest`: None if it is never, or in over ten years."""
+    is_near = ((latest or earliest) - today).days <= DAYS_NAMED_AHEAD
+
+    def name_of(day: date) -> str:
+        return f"{day.day} {day:%B}" if is_near else f"{day:%B %Y}"
+
+    if latest is None:
+        return f"about {name_of(earliest)} at the soonest; days differ too much to say the latest"
+    if name_of(earliest) == name_of(latest):
+        return f"about {name_of(earliest)}"
+    return f"between {name_of(earliest)} and {name_of(latest)}"

@@ -18,21 +18,22 @@ MOST_PAIRS_READ = 1_000  # pairs of a kind
 
 
 def stuck(collection: Collection, progress: Progress) -> dict:
-    """What is stuck in a collection with this progress: the first MOST_LISTED of each kind, and the number of all.
+    """What keeps the rating from being done, as the context of its page. At most seven database queries.
 
-    `passed`: (pair, number of raters who passed). `unreachable`: pairs. `broken`: (document, number of reports).
-    `raters`: how many may rate now. Pairs have query and document loaded. At most seven database queries.
+    Each kind has a list of its first MOST_LISTED entries, and as "…_count" the number of all. "passed": (pair,
+    number of raters who put it off or could not judge it). "unreachable": pairs. "broken": (document, number of
+    reports). "raters": how many may rate now. Pairs have query and document loaded.
     """
     workers = [work for work in progress.works.values() if work.may_rate and not work.full]
     passed_ids = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
     broken_ids = _by_raters(progress.broken)
-    # One more than are listed: only if there is one, all must be counted.
+    # One more than are listed tells whether there are more. Only then another query must count them.
     first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: MOST_LISTED + 1])
     pairs = _for_lists(Pair.objects.all()).in_bulk({*passed_ids[:MOST_LISTED], *broken_ids})
     reports: Counter[Document] = Counter()
     for pair_id in broken_ids:
-        if not pairs[pair_id].retired_at:
+        if not pairs[pair_id].retired_at:  # a retired pair keeps nothing from being done
             reports[pairs[pair_id].document] += len(progress.broken[pair_id])
     are_more = len(first_unreachable) > MOST_LISTED
     return {
@@ -60,28 +61,30 @@ def _by_raters(raters_of_pair: dict[int, set[int]]) -> list[int]:
 
 
 def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
-    """The pairs that want another grade although every worker who may rate them has done so.
+    """The pairs that want another grade although every worker who may rate them has rated them.
 
-    A worker may rate the pairs of all queries or, if restricted, only those of `Rater.queries`.
+    A worker may rate the pairs of all queries or, if restricted, only those of `Rater.queries`. A pair is rated by
+    all if its `ratings` by workers who may rate it are as many as these workers, whose number is `n_allowed`.
     """
     worker_ids = [work.rater.pk for work in workers]
-    allowed = Rater.queries.through.objects.filter(rater__in=worker_ids)  # rows of a restricted rater and a query
-    restricted = set(allowed.values_list("rater", flat=True).distinct())
+    # One row for each restricted worker and each query whose pairs they may rate.
+    permissions = Rater.queries.through.objects.filter(rater__in=worker_ids)
+    restricted = set(permissions.values_list("rater", flat=True).distinct())
     unrestricted = [pk for pk in worker_ids if pk not in restricted]
-    # The ratings by those who may rate the pair, and how many these are: a number, or an expression for each pair.
     ratings = Rating.objects.filter(rater__in=unrestricted).order_by()
     n_allowed = len(unrestricted)
     if restricted:
-        of_allowed_query = allowed.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
-        ratings |= Rating.objects.filter(Exists(of_allowed_query), rater__in=restricted).order_by()
-        of_query = allowed.filter(query=OuterRef("pair__query")).order_by().values("query").annotate(n=Count("pk"))
-        n_allowed = len(unrestricted) + Coalesce(Subquery(of_query.values("n")), 0)
+        own_permission = permissions.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
+        ratings |= Rating.objects.filter(Exists(own_permission), rater__in=restricted).order_by()
+        of_query = permissions.filter(query=OuterRef("pair__query")).order_by()
+        n_restricted = Subquery(of_query.values("query").annotate(n=Count("pk")).values("n"))
+        n_allowed = len(unrestricted) + Coalesce(n_restricted, 0)  # an expression that differs between pairs
     rated_by_all = ratings.values("pair").annotate(n=Count("pk")).filter(n__gte=n_allowed).values("pair")
     waiting = still_wanted(collection).filter(extra=False)  # an extra assignment is for one rater, not for anyone
     unreachable = waiting.filter(pair__in=rated_by_all)
     if not unrestricted:
-        # A pair whose query nobody may rate is not in `rated_by_all` if it has no rating.
-        unreachable |= waiting.exclude(query__in=allowed.values("query"))
+        # Pairs whose query nobody may rate: those without ratings have no row in `rated_by_all`.
+        unreachable |= waiting.exclude(query__in=permissions.values("query"))
     return Pair.objects.filter(pk__in=unreachable.order_by().values("pair"))
 
 

@@ -72,22 +72,24 @@ def anchors_page(
 ) -> HttpResponse:
     """The page of all anchors, with the form to find a pair and with suggested pairs."""
     scale = list(collection.grades.all())
+    # With ?grade=, a value of the scale, only pairs with that grade are suggested.
     suggested_grade = next((grade for grade in scale if grade.plain == request.GET.get("grade")), None)
     anchors = Anchor.objects.filter(pair__query__collection=collection)
     anchors = anchors.select_related("grade", "pair__query", "pair__document")
     anchors = anchors.defer("pair__document__body", "pair__document__fields")
-    hits = hit_shares(collection)
-    rows: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
+    share_of_anchor = hit_shares(collection)
+    rows_of_use: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
     for anchor in anchors.order_by("grade__value", "pair__query__key"):
-        rows[anchor.use].append((anchor, hits.get(anchor.pk, Share())))
-    warm_up_grades = {warm_up.grade_id for warm_up, _ in rows[Anchor.Use.WARM_UP]}
-    missing = [grade for grade in scale if grade.pk not in warm_up_grades]
+        rows_of_use[anchor.use].append((anchor, share_of_anchor.get(anchor.pk, Share())))
+    warm_ups = rows_of_use[Anchor.Use.WARM_UP]
+    warm_up_grades = {warm_up.grade_id for warm_up, _ in warm_ups}
+    grades_without_warm_up = [grade for grade in scale if grade.pk not in warm_up_grades]
     context = {
         **frame(collection, "anchors"),
         "scale": scale,
-        "warm_up": rows[Anchor.Use.WARM_UP],
-        "gold": rows[Anchor.Use.GOLD],
-        "missing": missing if warm_up_grades else [],
+        "warm_up": warm_ups,
+        "gold": rows_of_use[Anchor.Use.GOLD],
+        "missing": grades_without_warm_up if warm_ups else [],  # without any, the page says that instead
         "form": form,
         "suggested_grade": suggested_grade,
         "suggested": suggested_pairs(collection, suggested_grade, scale),
@@ -111,7 +113,9 @@ def anchor_page(
         if anchor:
             initial = {"use": anchor.use, "grade": anchor.grade.value, "explanation": anchor.explanation}
         form = AnchorForm(initial=initial, collection=collection)
-    chosen_value = form["grade"].value()  # a number, or text that was sent
+    # The form has the grade's value: a number of the stored anchor, or the text that was sent.
+    value = form["grade"].value()
+    chosen_grade = next((grade for grade in scale if value in (grade.value, grade.plain)), None)
     context = {
         **frame(collection, "anchors"),
         "scale": scale,
@@ -119,41 +123,45 @@ def anchor_page(
         "shown": render_current(collection, pair.document),
         "anchor": anchor,
         "form": form,
-        "chosen": next((grade.pk for grade in scale if chosen_value in (grade.value, grade.plain)), None),
+        "chosen": chosen_grade and chosen_grade.pk,
         "ratings": without_names(pair.ratings.counted().select_related("grade")),
     }
     return render(request, "ratings/anchor.html", context, status=status)
 
 
 def hit_shares(collection: Collection) -> dict[int, Share]:
-    """Anchor id -> the share of answers since it was made that hit its grade. Two queries.
+    """Anchor id → the share of raters' answers that have the anchor's grade. Two queries.
 
     "Cannot judge" counts as no answer.
     """
-    gold = gold_answers(Rating.objects.counted().filter(pair__query__collection=collection))
-    warm_ups = Check.objects.filter(
+    # Raters answer a gold pair by a rating, which has a row of the scale as its grade.
+    ratings = Rating.objects.counted().filter(pair__query__collection=collection)
+    gold_shares = shares(gold_answers(ratings), "pair__anchor", hit=Q(grade=F("pair__anchor__grade")))
+    # They answer a warm-up by a check, whose event has the value of the grade, or none for "cannot judge".
+    warm_up_answers = Check.objects.filter(
         pair__query__collection=collection,
         pair__anchor__use=Anchor.Use.WARM_UP,
         kind=Check.Kind.WARM_UP,
         event__value__isnull=False,
     )
-    gold_shares = shares(gold, "pair__anchor", hit=Q(grade=F("pair__anchor__grade")))
-    return gold_shares | shares(warm_ups, "pair__anchor", hit=Q(event__value=F("pair__anchor__grade__value")))
+    same_value = Q(event__value=F("pair__anchor__grade__value"))
+    return gold_shares | shares(warm_up_answers, "pair__anchor", hit=same_value)
 
 
 def suggested_pairs(collection: Collection, grade: Grade | None, scale: list[Grade]) -> list[dict]:
-    """The pairs whose raters all gave the same grade, most raters first, without anchors. Three queries.
+    """The pairs to suggest as anchors: no anchors yet, and all their raters gave the same grade. Three queries.
 
-    Each is {"pair", "n": number of raters, "grade"}. `grade`: only pairs with it; None: with any.
+    Each is {"pair", "n": number of raters, "grade"}, those with most raters first. `grade`: only pairs with this
+    grade; None: with any.
     """
     raters = list(collection.raters.values_list("pk", flat=True))
-    # Not by a join: PostgreSQL would begin with the pairs of all collections.
+    # By the raters and a subquery, not by joins: PostgreSQL would begin with the pairs of all collections.
     is_anchor = Exists(Anchor.objects.filter(pair=OuterRef("pair")))
     ratings = Rating.objects.counted().filter(~is_anchor, rater__in=raters).order_by()
     ratings_of_pair = ratings.values("pair").annotate(
         n=Count("pk"), graded=Count("grade"), lowest=Min("grade"), highest=Max("grade")
     )
-    # No rating without a grade, such as "cannot judge", and no two grades.
+    # All ratings have a grade (none is "cannot judge"), and the lowest and the highest grade are the same.
     agreed = ratings_of_pair.filter(n__gte=FEWEST_AGREEING_RATERS, graded=F("n"), lowest=F("highest"))
     if grade:
         agreed = agreed.filter(lowest=grade.pk)

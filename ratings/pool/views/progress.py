@@ -72,8 +72,9 @@ def by_day(counted: Progress) -> list[tuple[date, int, int]]:
 def burn_up(counted: Progress, today: date) -> dict | None:
     """The burn-up chart in a square of 100 by 100, y downwards; None without grades.
 
-    `line` and `area` are points "x,y" of the number of grades so far, by day. `top` is the number of grades at
-    which nothing is left, and `before` that of the grades before the `first` day of the chart.
+    "line": points "x,y" of the number of grades so far, at the start and the end of each day. "area": the same,
+    and two corners that close it. "now_y": the y of the present number. "top": the number at the upper edge, at
+    which nothing is left. "before": the number of grades before "first", the first day of the chart.
     """
     if not counted.by_day:
         return None
@@ -84,17 +85,18 @@ def burn_up(counted: Progress, today: date) -> dict | None:
     top = counted.graded + counted.extent.left
 
     def point(day: float, grades: float) -> str:
+        """The point of this number of grades at the start of a day, of which the first has number 0."""
         return f"{100 * day / days:.2f},{100 - 100 * grades / top:.2f}"
 
     before = sum(grades for day, grades in counted.by_day.items() if day < first)
     total = before
     line = [point(0, total)]
-    for day, grades in counted.by_day.items():
+    for day, grades in counted.by_day.items():  # the earliest first
         if day >= first:
             day_number = min((day - first).days, days - 1)  # an import may hold a day in the future
             line += [point(day_number, total), point(day_number + 1, total + grades)]
             total += grades
-    line.append(point(days, total))
+    line.append(point(days, total))  # at the end of today
     return {
         "line": " ".join(line),
         "area": " ".join([*line, point(days, 0), point(0, 0)]),
