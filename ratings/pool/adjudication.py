@@ -31,11 +31,12 @@ def disputed(collection: Collection) -> QuerySet:
     sorted by spread, the greatest first, then by query. Two database queries: for the scale, and one that reads
     every rating of the collection.
     """
-    steps = [When(grade=grade.pk, then=step) for step, grade in enumerate(collection.grades.all())]
-    step = Case(*steps, default=None, output_field=IntegerField())  # of the scale; NULL for "cannot judge"
-    rated = Rating.objects.counted().filter(pair__query__collection=collection, pair__adjudication__isnull=True)
-    differing = rated.values("pair").annotate(spread=Max(step) - Min(step)).filter(spread__gt=0)
-    if not steps:  # the Case is empty, and PostgreSQL cannot subtract values without a type
+    # The number of a grade on the scale, from 0 for the lowest; NULL for "cannot judge", which Max and Min ignore.
+    steps = [When(grade=grade.pk, then=number) for number, grade in enumerate(collection.grades.all())]
+    step = Case(*steps, default=None, output_field=IntegerField())
+    ratings = Rating.objects.counted().filter(pair__query__collection=collection, pair__adjudication__isnull=True)
+    differing = ratings.values("pair").annotate(spread=Max(step) - Min(step)).filter(spread__gt=0)
+    if not steps:  # without a scale the Case is empty, and PostgreSQL cannot subtract values without a type
         differing = differing.none()
     return differing.order_by("-spread", "pair__query__key", "pair")
 
@@ -60,7 +61,7 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
     fields = {"grade": grade, "reason": reason, "actor": actor}
     adjudication, created = Adjudication.objects.get_or_create(pair=pair, defaults={**fields, "created_at": now})
     if created:
-        _event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
+        _write_event(pair, Kind.ADJUDICATE, now, value=grade.value, comment=reason, actor=actor)
         audit.note(audit.Act.DECIDED, pair.query.collection, about=pair, grade=str(grade.value))
     elif fields != {name: getattr(adjudication, name) for name in fields}:
         raise Adjudicated(f"The pair is already adjudicated: {summary(adjudication)}. Withdraw that first.")
@@ -69,18 +70,19 @@ def adjudicate(pair: Pair, grade: Grade, *, reason: str, actor, now: datetime | 
 
 @transaction.atomic
 def withdraw(pair: Pair, *, reason: str, actor, seen: int) -> None:
-    """Delete the adjudication with the id `seen`, so that the ratings of the pair count again.
+    """Delete the pair's adjudication, so that its ratings count again. Raises NotAdjudicated.
 
-    Raises NotAdjudicated if it is gone.
+    `seen`: the id of the adjudication that the page of `actor` showed. If it is gone, nothing is deleted: another
+    one that replaced it stays.
     """
     adjudications = Adjudication.objects.filter(pair=pair)
     deleted, _ = adjudications.filter(pk=seen).delete()
-    if not deleted:  # as if two people withdraw it at once
+    if not deleted:  # somebody else withdrew it
         current = adjudications.first()
         state = f"was adjudicated again: {summary(current)}" if current else "is not adjudicated"
         raise NotAdjudicated(f"The pair {state}. Nothing was withdrawn.")
-    decided = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
-    _event(pair, Kind.UNDO, timezone.now(), undoes=decided, comment=reason, actor=actor)
+    undone_event = RatingEvent.objects.filter(pair=pair, kind=Kind.ADJUDICATE).latest("pk")
+    _write_event(pair, Kind.UNDO, timezone.now(), undoes=undone_event, comment=reason, actor=actor)
     audit.note(audit.Act.DECISION_WITHDRAWN, pair.query.collection, about=pair)
 
 
@@ -91,13 +93,16 @@ def summary(adjudication: Adjudication) -> str:
     return f"{adjudication.grade}{by} on {adjudication.created_at:%Y-%m-%d}{why}"
 
 
-def _event(pair: Pair, kind: str, now: datetime, **fields) -> None:
-    """Write the event of a decision, and its id into the collection."""
+def _write_event(pair: Pair, kind: str, now: datetime, **fields) -> None:
+    """Write the event of a decision or of its withdrawal, and its id into the collection's `decided`.
+
+    `fields`: further columns of the event.
+    """
     collection = pair.query.collection
     guidelines = collection.latest_guidelines()
     presentation = collection.latest_presentation()
-    # Locked before the event gets its id, so that the ids of decisions ascend in the order of their commits.
     collection_row = Collection.written.filter(pk=collection.pk)
+    # Locks the collection before the event gets its id, so that these ids ascend in the order of the commits.
     collection_row.order_by().select_for_update(no_key=True).get()
     event = RatingEvent.objects.create(
         pair=pair,

@@ -65,28 +65,28 @@ class Aged:
         return (1.0 if self.change is None else self.change) / log2(1 + self.place)
 
 
-def aged(collection: Collection, ratings: QuerySet) -> list[Aged]:
-    """The pairs of these ratings, those that matter most first. Six database queries.
+def aged_pairs(collection: Collection, ratings: QuerySet) -> list[Aged]:
+    """The pairs of these ratings, which have aged, those that matter most first. Six database queries.
 
     Their documents come without text: there may be very many.
     """
     counts = ratings.order_by().values("pair").annotate(n=Count("pk"), oldest=Min("changed_at"))
-    counts_of_pair = {row["pair"]: row for row in counts}
+    counts_by_pair = {row["pair"]: row for row in counts}
     without_text = Pair.objects.select_related("query", "document").defer("document__body", "document__fields")
-    pairs = without_text.in_bulk(counts_of_pair)
+    pair_by_pk = without_text.in_bulk(counts_by_pair)
     changes = changes_of(ratings)
-    places = best_places(collection, pairs.values())
-    aged_pairs = [
+    places = best_places(collection, pair_by_pk.values())
+    rows = [
         Aged(
             pair=pair,
-            ratings=counts_of_pair[pk]["n"],
-            oldest=counts_of_pair[pk]["oldest"],
+            ratings=counts_by_pair[pk]["n"],
+            oldest=counts_by_pair[pk]["oldest"],
             change=changes.get(pk),
             place=places.get((pair.query_id, pair.document_id), PLACE_IF_UNRANKED),
         )
-        for pk, pair in pairs.items()
+        for pk, pair in pair_by_pk.items()
     ]
-    return sorted(aged_pairs, key=lambda aged_pair: (-aged_pair.weight, aged_pair.pair.pk))
+    return sorted(rows, key=lambda row: (-row.weight, row.pair.pk))
 
 
 def changes_of(ratings: QuerySet) -> dict[int, float]:

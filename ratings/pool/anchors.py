@@ -14,14 +14,14 @@ from ..people import audit
 def set_anchor(
     pair: Pair, *, use: str, grade: Grade, explanation: str = "", now: datetime | None = None
 ) -> Anchor:
-    """The anchor of the pair, made or changed.
+    """Make the pair an anchor with this grade, or change its anchor, and return the anchor.
 
     The pair of a warm-up is retired, because raters learn its grade. A gold pair stays in the pool.
     """
     # Locked, so that the second of two concurrent calls finds the anchor of the first and changes it.
     Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     anchor = Anchor.objects.filter(pair=pair).first()
-    if anchor and anchor.use != use:
+    if anchor and anchor.use != use:  # an anchor of another use is another anchor
         remove_anchor(pair)
         anchor = None
     anchor = anchor or Anchor(pair=pair, use=use, created_at=now or timezone.now())
@@ -29,7 +29,7 @@ def set_anchor(
     anchor.explanation = explanation.strip()
     anchor.save()
     if use == Anchor.Use.WARM_UP:
-        queue.retire([pair.pk], now=anchor.created_at)
+        queue.retire([pair.pk], now=anchor.created_at)  # the time by which `remove_anchor` knows why
     audit.note(audit.Act.ANCHOR, pair.query.collection, about=pair, use=use, grade=str(grade.value))
     return anchor
 
@@ -44,7 +44,8 @@ def remove_anchor(pair: Pair) -> None:
     if anchor is None:
         return
     anchor.delete()
-    # If the times are equal, `set_anchor` retired the pair. A pair that was retired earlier stays retired.
-    if anchor.use == Anchor.Use.WARM_UP and Pair.objects.filter(pk=pair.pk, retired_at=anchor.created_at).exists():
+    # The times are equal if `set_anchor` retired the pair. A pair that was retired earlier stays retired.
+    retired_for_anchor = Pair.objects.filter(pk=pair.pk, retired_at=anchor.created_at)
+    if anchor.use == Anchor.Use.WARM_UP and retired_for_anchor.exists():
         queue.unretire([pair.pk])
     audit.note(audit.Act.ANCHOR_REMOVED, pair.query.collection, about=pair, use=anchor.use)

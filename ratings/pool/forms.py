@@ -137,15 +137,18 @@ class PairsForm(OfCollection):
     )
 
     def clean_lines(self) -> list[int]:
-        """The ids of the pairs. An error names the number of its line."""
+        """The ids of the pairs, each once. An error names the number of its line.
+
+        A line is the key of a query, for all its pairs, or that key, a blank and the key of a document.
+        """
         pair_ids: list[int] = []
         for number, line in enumerate(self.cleaned_data["lines"].splitlines(), start=1):
-            keys = line.split()
-            if not keys:
+            if not line.strip():
                 continue
-            pairs = Pair.objects.filter(query__collection=self.collection, query__key=keys[0])
-            if len(keys) > 1:
-                pairs = pairs.filter(document__key=" ".join(keys[1:]))
+            query_key, *document_words = line.split()
+            pairs = Pair.objects.filter(query__collection=self.collection, query__key=query_key)
+            if document_words:  # several if the document's key has blanks
+                pairs = pairs.filter(document__key=" ".join(document_words))
             ids = list(pairs.values_list("pk", flat=True))
             if not ids:
                 raise forms.ValidationError(
@@ -153,7 +156,7 @@ class PairsForm(OfCollection):
                     " the ids of a query and a document with a blank between them. Nothing was changed."
                 )
             pair_ids += ids
-        if not pair_ids:
+        if not pair_ids:  # all lines are empty
             raise forms.ValidationError(self.fields["lines"].error_messages["required"])
         return list(dict.fromkeys(pair_ids))
 

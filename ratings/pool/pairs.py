@@ -15,14 +15,18 @@ def pair_of(collection: Collection, token: UUID) -> Pair:
 
 
 def without_names(ratings: Iterable[Rating]) -> list[dict]:
-    """Ratings without their raters, the highest grade first. Only their content decides the order."""
+    """Ratings without their raters, as {"grade", "reason", "comment"}, the highest grade first.
+
+    A rating without a grade ("cannot judge") comes last. The order depends on nothing but these contents, so it
+    does not give away who rated.
+    """
     contents = [
         {"grade": rating.grade, "reason": rating.get_reason_display(), "comment": rating.comment}
         for rating in ratings
     ]
 
-    def key(content: dict) -> tuple:
+    def sort_key(content: dict) -> tuple:
         grade = content["grade"]
         return (grade is None, -grade.value if grade else 0, content["reason"], content["comment"])
 
-    return sorted(contents, key=key)
+    return sorted(contents, key=sort_key)

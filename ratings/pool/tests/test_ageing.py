@@ -97,7 +97,7 @@ def test_those_that_changed_most_and_stand_high_come_first(shop):
     bring(shop, "a", "New words everywhere here")  # second place
     bring(shop, "b", "First of b.\\n\\nSecond. More")  # first place, little changed
     bring(shop, "c", "New words everywhere here")  # in no ranking
-    rows = ageing.aged(shop, ageing.to_older_text(ageing.of_collection(shop)))
+    rows = ageing.aged_pairs(shop, ageing.to_older_text(ageing.of_collection(shop)))
     assert [row.pair.document.key for row in rows] == ["a", "b", "c"]
     assert [row.place for row in rows] == [2, 1, ageing.PLACE_IF_UNRANKED]
     assert rows[1].change == pytest.approx(1 - 6 / 7)

@@ -61,24 +61,29 @@ def adjudicate_pair(request: HttpRequest, collection: Collection, token: UUID) -
 
 @record_act
 def save_adjudication(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
-    """Decide a pair and show the one that follows it in the inbox."""
+    """Decide a pair, and show the pair that follows it in the inbox or, after the last, the inbox.
+
+    "seen" in the form is the latest act on the pair when the page was made. If somebody rated or decided it since,
+    the page is shown again.
+    """
     pair = pair_of(collection, token)
     form = AdjudicationForm(request.POST, collection=collection)
     if not form.is_valid():
         return pair_page(request, collection, pair, form=form, status=400)
     sent = form.cleaned_data
-    # If it is decided already, `adjudicate` finds out whether that was by this form, sent twice.
-    decided = Adjudication.objects.filter(pair=pair).exists()
-    if not decided and adjudication.latest_act(pair) != sent["seen"]:
+    # A decided pair goes on to `adjudicate`, which accepts the same decision again: the form may be sent twice.
+    is_decided = Adjudication.objects.filter(pair=pair).exists()
+    if not is_decided and adjudication.latest_act(pair) != sent["seen"]:
         return pair_page(request, collection, pair, form=form, refused=CHANGED_SINCE, status=409)
-    place_before = place_in_inbox(pair, collection)  # the decision takes the pair out of the inbox
+    # It is read first, as the decision takes the pair out of the inbox.
+    next_token = place_in_inbox(pair, collection)["next"]
     try:
         adjudication.adjudicate(pair, sent["grade"], reason=sent["reason"], actor=request.user)
     except adjudication.Adjudicated as error:
         return pair_page(request, collection, pair, form=form, refused=str(error), status=409)
     messages.success(request, f"“{pair.document}” for “{pair.query.text}” is now {sent['grade']}.")
-    if place_before["next"]:
-        return redirect("adjudicate_pair", collection.slug, place_before["next"])
+    if next_token:
+        return redirect("adjudicate_pair", collection.slug, next_token)
     return redirect("adjudicate", collection.slug)
 
 
@@ -99,11 +104,12 @@ def withdraw_adjudication(request: HttpRequest, collection: Collection, token: U
 
 @admin_page
 def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> HttpResponse:
-    """All events of a pair, in order and with names."""
+    """The page of all events of a pair, in order and with the names of people."""
     pair = pair_of(collection, token)
     events = list(pair.events.select_related("rater", "actor"))
-    number_of_event = {event.pk: number for number, event in enumerate(events, start=1)}
-    number_of_undo = {event.undoes_id: number_of_event[event.pk] for event in events if event.undoes_id}
+    number_by_event = {event.pk: number for number, event in enumerate(events, start=1)}
+    # Undone event → the number of the event that undoes it.
+    undo_by_event = {event.undoes_id: number_by_event[event.pk] for event in events if event.undoes_id}
     base = base_context(collection)
     labels = {grade.value: grade.label for grade in base["scale"]}
     ratings = ageing.of_collection(collection).filter(pair=pair)
@@ -111,14 +117,15 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
         **base,
         "pair": pair,
         "older": list(ageing.to_older_text(ratings).select_related("rater")),
-        # An undo has the number of the act that it undoes, and that act has the undo's.
+        # "undoes" and "undone_by": the number of another event, or None.
         "acts": [
             {
                 "number": number,
                 "event": event,
                 "label": labels.get(event.value, ""),
-                "undoes": number_of_event.get(event.undoes_id),
-                "undone_by": number_of_undo.get(event.pk),
+                "undoes": number_by_event.get(event.undoes_id),
+                "undone_by": undo_by_event.get(event.pk),
+                # Whether somebody else than the rater did it, such as an admin who imported the rating.
                 "by_another": event.rater and event.actor_id not in (None, event.rater.user_id),
             }
             for number, event in enumerate(events, start=1)

@@ -32,10 +32,10 @@ class AgeForm(forms.Form):
 
 @admin_page
 def aged(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Pairs whose ratings were given to an older text or, with ?days=, longer ago than that."""
+    """The page of pairs whose ratings were given to an older text or, with ?days=, longer ago than that."""
     form = AgeForm(request.GET)
     days = form.cleaned_data["days"] if form.is_valid() else None
-    rows = ageing.aged(collection, ratings_of(collection, days))
+    rows = ageing.aged_pairs(collection, ratings_of(collection, days))
     context = {
         **frame(collection, "pool"),
         "form": form,

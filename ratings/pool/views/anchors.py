@@ -52,10 +52,9 @@ def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> Ht
     form = AnchorForm(request.POST, collection=collection)
     if not form.is_valid():
         return anchor_page(request, collection, pair, form=form, status=400)
-    made = set_anchor(pair, **form.cleaned_data)
-    messages.success(
-        request, f"“{pair.document}” for “{pair.query.text}” is {made.get_use_display()}: {made.grade}."
-    )
+    anchor = set_anchor(pair, **form.cleaned_data)
+    outcome = f"“{pair.document}” for “{pair.query.text}” is {anchor.get_use_display()}: {anchor.grade}."
+    messages.success(request, outcome)
     return redirect("anchors", collection.slug)
 
 

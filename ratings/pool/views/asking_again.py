@@ -17,11 +17,8 @@ from ..progress.counts import pace
 
 @admin_page
 def ask_again(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The page of what would be asked again of the query, document, pair or rater in the address.
-
-    Without one it redirects to the pool: a sign-in on the way to an act leads here without one.
-    """
-    if not request.GET:
+    """The page that shows what asking again would do, for the query, document, pair or rater in the address."""
+    if not request.GET:  # as after a sign-in that was needed for an act, which leads here
         return redirect("pool", collection.slug)
     scope = scope_in(collection, request.GET)
     speed = pace(collection)

@@ -52,10 +52,8 @@ def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
         return pool_page(request, collection, asked=form)
     made = pooling.pool(collection, **form.cleaned_data)
     fetch_pictures(collection, request.user)
-    messages.success(
-        request,
-        f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_ratings, 'rating')} newly wanted.",
-    )
+    outcome = f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_ratings, 'rating')} newly wanted."
+    messages.success(request, outcome)
     return redirect("pool", collection.slug)
 
 
@@ -114,9 +112,10 @@ def change_pairs(
     done: str,
     effect: str,
 ) -> HttpResponse:
-    """Apply `act`, which returns how many pairs it changed, to the pairs of the form.
+    """Retire pairs or bring them back: one by its token, or a typed list, which is shown again if it is refused.
 
-    The message says what was `done` and its `effect`. A refused list is shown as it was typed.
+    `act` does that to the pairs with these ids, and returns how many it changed. The message is made of the words
+    `done` and `effect`.
     """
     if "pair" in request.POST:
         token = uuid_of(request.POST["pair"])
@@ -155,20 +154,21 @@ def want_holes(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -> HttpResponse:
-    """The page of the pool. `forms` are those that were sent, by their names in the template.
+    """The page of the pool. `forms`: those that were sent, by their names in the template; all others are empty.
 
-    All others are shown anew. With a valid form of a plan, of more or of fewer ratings the page shows what it
-    would do. Status 400 if a form is refused.
+    The page shows what a valid form would do, if it asks for a pool, for more or for fewer ratings. Status 400 if
+    a form is refused.
     """
+    # Name of a valid form → what it has.
     valid = {name: form.cleaned_data for name, form in forms.items() if form.is_valid()}
     speed = pace(collection)
-    waiting = ratings_left(collection)
+    left = ratings_left(collection)
     retired = Pair.objects.filter(query__collection=collection, retired_at__isnull=False)
     retired = retired.select_related("query", "document", "anchor").order_by("-retired_at", "-pk")
     retired = retired.defer("document__body", "document__fields")
-    mixed = cost.mixed_in(collection, waiting)
-    wanted = wanted_by_number(collection)
-    usual = most_usual(wanted)
+    mixed = cost.mixed_in(collection, left)  # gold pairs and repeats that come on top
+    wanted_rows = wanted_by_number(collection)
+    usual = most_usual(wanted_rows)
     context = {
         **frame(collection, "pool"),
         "asked": forms.get("asked") or PlanForm(collection=collection, initial={"wanted": usual}),
@@ -176,9 +176,9 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
         "fewer": forms.get("fewer") or FewerForm(initial={"fewer": max(1, usual - 1)}),
         "judging": forms.get("judging") or JudgingForm(instance=collection),
         "typed": forms.get("typed") or PairsForm(collection=collection),
-        "wanted": wanted,
-        "requested": sum(row["n"] * row["wanted"] for row in wanted),
-        "left": waiting,
+        "wanted": wanted_rows,
+        "requested": sum(row["n"] * row["wanted"] for row in wanted_rows),
+        "left": left,
         "pace": speed,
         "mixed": mixed,
         "mixed_hours": speed.hours(mixed) if speed else None,
@@ -195,7 +195,11 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
 
 
 def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
-    """The holes of the chosen system. A refused form still shows the holes if system and depth are valid."""
+    """The page of the unjudged documents (holes) of the chosen system.
+
+    `form`: the one that chooses the system, or the one with a number of ratings to want of each hole, if it was
+    sent and refused. The page has the holes if system and depth are valid.
+    """
     status = 200 if form.is_valid() else 400
     context = {
         **frame(collection, "pool" if collection.role == Role.ADMIN else "results"),
@@ -205,8 +209,9 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
     }
     if {"system", "depth"} <= form.cleaned_data.keys():
         context |= holes_context(request, collection, form.cleaned_data["system"], form.cleaned_data["depth"])
-        usual = WantHolesForm(collection=collection, initial={"wanted": most_usual(wanted_by_number(collection))})
-        context["want"] = form if "wanted" in form.fields else usual
+        usual_number = most_usual(wanted_by_number(collection))
+        new_form = WantHolesForm(collection=collection, initial={"wanted": usual_number})
+        context["want"] = form if isinstance(form, WantHolesForm) else new_form
     return render(request, "ratings/holes.html", context, status=status)
 
 
@@ -240,10 +245,8 @@ def by_system(collection: Collection, depth: int) -> list[tuple[System, int]]:
 
 def plan_context(plan: pooling.Plan, speed: Pace | None) -> dict:
     """A plan with its hours; None if they are not known, or if it adds nothing."""
-    return {
-        "plan": plan,
-        "hours": speed.hours(plan.new_ratings) if speed and plan.new_ratings else None,
-    }
+    hours = speed.hours(plan.new_ratings) if speed and plan.new_ratings else None
+    return {"plan": plan, "hours": hours}
 
 
 def wanted_by_number(collection: Collection) -> list[dict]:

@@ -116,9 +116,8 @@ def release(request: HttpRequest, collection: Collection) -> HttpResponse:
         return redirect("progress", collection.slug)
     rater = form.cleaned_data["rater"]
     if released := queue.stop(rater):
-        messages.success(
-            request, f"{released:,} given back, free for others. If the rater still sends a grade, it is kept."
-        )
+        outcome = f"{released:,} given back, free for others. If the rater still sends a grade, it is kept."
+        messages.success(request, outcome)
     else:
         messages.info(request, "Nothing to give back: meanwhile it was rated or given back.")
     if form.cleaned_data["back"] == "rater":
