@@ -73,17 +73,18 @@ def admin_act(view: View) -> View:
 
 
 def record_act(view: View) -> View:
-    """A decorator like `admin_act`, for changes of the record. A collection that is put away refuses them.
+    """A decorator like `admin_act`, for acts that a collection refuses once an admin has put it away.
 
-    The attribute `of_record` marks such views: pages of a collection that is put away show no form for them.
+    These are the changes of its record: pairs, ratings, decisions. The attribute `of_record` marks such views, so
+    that pages of a collection that is put away show no form for them.
     """
 
     @wraps(view)
-    def refusing(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
+    def wrapped(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
         return refusal_if_away(request, collection) or view(request, collection, **kwargs)
 
-    refusing.of_record = True
-    return admin_act(refusing)
+    wrapped.of_record = True
+    return admin_act(wrapped)
 
 
 def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpResponse | None:
@@ -95,10 +96,11 @@ def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpRespons
 
 
 def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:
-    """The collection, if the user has one of `roles` in it; without roles, any. Raises Http404 otherwise.
+    """The collection with this slug, if the user has one of `roles` in it. Raises Http404 otherwise.
 
-    `role` is set to the user's role in it, and `own_memberships` to the rows of `memberships_of`, which the
-    switcher in the head of the page needs; None for superusers, who need no membership.
+    Without `roles` any role will do. The collection gets two attributes: `role`, the user's role in it, and
+    `own_memberships`, the rows of `memberships_of` for the switcher in the head of the page; None for superusers,
+    who need no membership.
     """
     visible = Collection.objects.visible_to(request.user, *roles)
     collection = visible.with_left_out().filter(slug=slug).first()
@@ -224,12 +226,16 @@ class SignInRequired(LoginRequiredMiddleware):
     """Middleware: every view requires a sign-in, unless it has @login_not_required."""
 
     def handle_no_permission(self, request: HttpRequest, view_func) -> HttpResponse:
-        """The redirect to the sign-in; 401 for scripts. What was in a form comes back on a page, to be copied."""
+        """The answer to somebody who is not signed in, such as after the end of their session.
+
+        A script gets 401, a person a redirect to the sign-in. But what they wrote in a form, which a redirect
+        would lose, comes back on a page, to be copied.
+        """
         if wants_json(request):
             return JsonResponse({"error": gettext("Nobody is signed in.")}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        to_sign_in = redirect_to_login(page_above(request.path_info))
+        to_sign_in = redirect_to_login(page_above(request.path_info))  # an act has no page to come back to
         if written := sent.written(request):
             context = {"sign_in": to_sign_in.url, "written": written, "files": bool(request.FILES)}
             return render(request, "ratings/signed_out.html", context, status=403)

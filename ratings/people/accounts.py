@@ -34,16 +34,16 @@ def lock(user: User) -> None:
 def change(user: User, **wanted) -> None:
     """Change the mail address and the rights of an account. Lock it first. Raises LastSuperuser.
 
-    `wanted` has a value for each name in `settings_of`. Whoever can no longer sign in is signed out, and other
-    raters get what they hold. The right of a superuser that is given or taken by hand no longer counts as given by
-    a group of the provider.
+    `wanted` has a value for each name in `settings_of`. Whoever can no longer sign in is signed out. Whoever can
+    no longer rate, as superusers cannot, gives back what they hold. The right of a superuser that is given or
+    taken here no longer counts as given by a group of the provider.
     """
     before = settings_of(user)
     changed = {name: value for name, value in wanted.items() if before[name] != value}
     for name in USER_FIELDS:
         setattr(user, name, wanted[name])
     other_superusers = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    # Usually the superuser who asks is one of the others; not so if they change their own account.
+    # There is none only if the last superuser changes their own account.
     if changed.keys() & {"is_superuser", "is_active"} and not other_superusers.exists():
         raise LastSuperuser
     user.save(update_fields=USER_FIELDS)
@@ -53,16 +53,22 @@ def change(user: User, **wanted) -> None:
         user.user_permissions.remove(right_to_make())
     if "is_superuser" in changed:
         SuperuserByGroup.objects.filter(user=user).delete()
-        note(Act.SUPERUSER if user.is_superuser else Act.SUPERUSER_NO_MORE, about=user)
-    detail = {name: value for name, value in changed.items() if name != "is_superuser"}  # which is noted above
-    if "email" in detail:
-        detail["email"] = True  # that it changed, and not to which: the audit has no text that people wrote
-    if detail:
-        note(Act.ACCOUNT, about=user, **detail)
+    _note_change(user, changed)
     if user.is_superuser or not user.is_active:
         members.give_back_all(user)
     if not user.is_active:
         sessions.end_all(user)
+
+
+def _note_change(user: User, changed: dict) -> None:
+    """Write the audit events of changed settings: one for the right of a superuser, one for all others."""
+    if "is_superuser" in changed:
+        note(Act.SUPERUSER if user.is_superuser else Act.SUPERUSER_NO_MORE, about=user)
+    others = {name: value for name, value in changed.items() if name != "is_superuser"}
+    if "email" in others:
+        others["email"] = True  # only that it changed, because the audit has no text that people wrote
+    if others:
+        note(Act.ACCOUNT, about=user, **others)
 
 
 def right_to_make() -> Permission:

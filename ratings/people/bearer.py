@@ -11,10 +11,10 @@ NO_FACTOR = "The role of the token's owner needs a second factor. Once they set 
 
 
 def token_of(request: HttpRequest) -> ApiToken:
-    """The valid token of a call.
+    """The API token that the call sends, if it is valid.
 
-    Raises Problem for a call without one, which is counted, and if the owner lacks the second factor that their
-    role needs.
+    Raises Problem with 401 for a call without a valid token; with 429 once its address sent too many such calls in
+    a minute; with 403 if the token's owner lacks the second factor that their role needs.
     """
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     token = tokens.valid_token(key.strip()) if scheme.lower() == "bearer" else None

@@ -90,31 +90,33 @@ class TokenForm(forms.Form):
     days = forms.IntegerField(label="Days until it ends", min_value=1, max_value=MOST_DAYS, initial=90)
 
     def __init__(self, *args, user, **kwargs) -> None:
+        """Offer the collections of the user, and the scopes that they may give a token in any of these."""
         super().__init__(*args, **kwargs)
         self.user = user
-        collections = Collection.objects.visible_to(user)
-        self.collections = {collection.slug: collection for collection in collections}
-        choices = [(collection.slug, collection.name) for collection in collections]
+        # Value of the field → its collection; None stands for all collections.
+        self.collections = {collection.slug: collection for collection in Collection.objects.visible_to(user)}
+        choices = [(slug, collection.name) for slug, collection in self.collections.items()]
         if user.is_superuser:
             self.collections[EVERYWHERE] = None
             choices.append((EVERYWHERE, "All collections, new ones too"))
         self.fields["collection"].choices = choices
-        self.allowed_scopes = {slug: scopes_of(user, collection) for slug, collection in self.collections.items()}
-        offered = set().union(*self.allowed_scopes.values())  # those that the user has in any collection
-        self.fields["scopes"].choices = [(scope, label) for scope, label in Scope.choices if scope in offered]
+        self.scopes_by_slug = {slug: scopes_of(user, collection) for slug, collection in self.collections.items()}
+        offered_scopes = set().union(*self.scopes_by_slug.values())
+        self.fields["scopes"].choices = [each for each in Scope.choices if each[0] in offered_scopes]
 
     def clean(self) -> dict:
+        """Replace the slug by its collection, and refuse scopes that the user does not have there."""
         super().clean()
         cleaned = self.cleaned_data
         if self.errors:
             return cleaned
         slug = cleaned["collection"]
         cleaned["collection"] = self.collections[slug]
-        allowed = self.allowed_scopes[slug]
+        allowed_scopes = self.scopes_by_slug[slug]
         for scope in cleaned["scopes"]:
-            if scope not in allowed:
-                rights = f"; you may {', '.join(allowed)}" if allowed else ""
-                raise forms.ValidationError({"scopes": f"You may not {scope} there{rights}."})
+            if scope not in allowed_scopes:
+                what_they_may = f"; you may {', '.join(allowed_scopes)}" if allowed_scopes else ""
+                raise forms.ValidationError({"scopes": f"You may not {scope} there{what_they_may}."})
         limits.refuse_above(MOST_TOKENS, "tokens", self.user.api_tokens.all())
         return cleaned
 

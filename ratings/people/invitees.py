@@ -39,22 +39,24 @@ def invitees(text: str, collection: Collection) -> list[str]:
 
 
 def _problems(lines: list[tuple[int, str]], refusals: Mapping[str, str]) -> Iterator[str]:
-    """Yields a sentence for each of the (line number, name) that cannot be invited.
+    """Yields a sentence for each line at which nobody can be invited.
 
-    `refusals`: key of a person → why they cannot, as `_refusals` returns it.
+    `lines`: (line number, name). `refusals`: key of a person → why they cannot be invited, from `_refusals`. A
+    name has several keys, of which one is enough to recognise the person.
     """
     first_lines: dict[str, tuple[int, str]] = {}  # key of a person → the first (line number, name) with it
     for number, name in lines:
         keys = _keys(name)
         reason = next((refusals[key] for key in keys if key in refusals), None)
-        first_line, first_name = next((first_lines[key] for key in keys if key in first_lines), (number, name))
+        # The line that named the person first, which is this one if no earlier line has one of the keys.
+        first_number, first_name = next((first_lines[key] for key in keys if key in first_lines), (number, name))
         if problem := _problem_of_line(name):
             shown = name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}…"
             yield f"Line {number}: “{shown}” {problem}"
         elif reason:
             yield f"Line {number}: {name} {reason}"
-        elif name != first_name:  # the same text again is no problem
-            yield f"Line {number}: {name} is on line {first_line} already, as {first_name}. Keep one of them."
+        elif name != first_name:  # a line with the same text is no problem: `invitees` leaves it out
+            yield f"Line {number}: {name} is on line {first_number} already, as {first_name}. Keep one of them."
         for key in keys:
             first_lines.setdefault(key, (number, name))
 
@@ -71,7 +73,7 @@ def _problem_of_line(name: str) -> str:
 
 
 def _refusals(collection: Collection) -> dict[str, str]:
-    """Key of a person → why they are not invited, and the cure: they have an open invitation, or are a member."""
+    """Key of a person who has an open invitation or is a member → why they are not invited, and the cure."""
     refusals = {}
     for invitation in collection.invitations.filter(UNUSED, expires_at__gt=timezone.now()):
         until = f"{invitation.expires_at:%-d %b %Y}"

@@ -40,10 +40,11 @@ class SessionLimits(MiddlewareMixin):
         now = timezone.now()
         signed_in_at, _browser = request.session[SIGNED_IN_KEY]
         last_request_at = request.session.get(LAST_REQUEST_KEY, signed_in_at)
+        seconds_between_updates = min(SECONDS_BETWEEN_UPDATES, idle / 4)
         idle_seconds = (now - datetime.fromisoformat(last_request_at)).total_seconds()
         signed_in_seconds = (now - datetime.fromisoformat(signed_in_at)).total_seconds()
         if idle_seconds > idle or signed_in_seconds > longest:
             logout(request)
-        # An open page asks by itself who is signed in, so that request does not show a person.
-        elif idle_seconds > min(SECONDS_BETWEEN_UPDATES, idle / 4) and request.path != reverse("session"):
+        # A request for "session" is none of a person: an open page asks by itself who is signed in.
+        elif idle_seconds > seconds_between_updates and request.path != reverse("session"):
             request.session[LAST_REQUEST_KEY] = now.isoformat()

@@ -14,9 +14,9 @@ from . import mail
 def links_page(
     request: HttpRequest, collection: Collection, invitations: Sequence[tuple[Invitation, str]]
 ) -> HttpResponse:
-    """Mail the new invitations whose name is an address, and show the links of the others.
+    """Mail the new invitations whose name is an address, and return the page with the links of the others.
 
-    `invitations`: (invitation, its key).
+    `invitations`: (invitation, its key), at least one.
     """
     with_paths = [(invitation, reverse("join", args=[key])) for invitation, key in invitations]
     mailed = mail.send_invitations(with_paths)
@@ -27,12 +27,13 @@ def links_page(
             mailto = mail.mailto_of(invitation, address)  # opens a mail with the link in the admin's program
             links.append({"name": invitation.name, "address": address, "mailto": mailto})
     roles = list({invitation.role for invitation, _ in invitations})
-    first, _ = invitations[0]
+    first_invitation, _ = invitations[0]
     context = frame(collection, "people") | {
         "links": links,
         "sent": mailed,
-        "until": first.expires_at,
+        "until": first_invitation.expires_at,
         "same_role": roles[0] if len(roles) == 1 else "",  # "" where they differ
+        # The text of a file to save: a line for each person, with a tab between name and link.
         "file": "".join(f"{link['name']}\t{link['address']}\r\n" for link in links),
     }
     return render(request, "ratings/invited.html", context)

@@ -102,7 +102,8 @@ def send(address: str, subject: str, text: str, connection=None, *, unsubscribe_
     if unsubscribe_link:
         headers["List-Unsubscribe"] = f"<{unsubscribe_link}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    mail = EmailMessage(" ".join(subject.split()), text, to=[address], connection=connection, headers=headers)
+    subject = " ".join(subject.split())  # without line ends, which Django refuses in a header
+    mail = EmailMessage(subject, text, to=[address], connection=connection, headers=headers)
     try:
         return mail.send() == 1
     except MAIL_ERRORS as error:

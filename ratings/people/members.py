@@ -28,7 +28,8 @@ from .tokens import KEY_BYTES, hash_of
 UNUSED = Q(accepted_at=None, withdrawn_at=None)  # of invitations, expired ones among them
 INVITATIONS_A_DAY = 500  # invitations by one account: a mail server is no relay for whoever becomes an admin
 at_stop: list[Callable[[Rater], object]] = []  # what else ends when somebody stops rating; the desk adds its part
-at_page: list[Callable[[Rater], dict]] = []  # what else the page of a rater shows; the pool adds their work
+# What else the page of a rater shows; the pool adds their work.
+rater_page_contexts: list[Callable[[Rater], dict]] = []
 
 
 class Gone(Exception):
@@ -139,19 +140,19 @@ def accept(invitation: Invitation, user: User) -> Membership:
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
         raise MemberAlready
-    if not _accepted(invitation, user, timezone.now()):
+    if not _use_up(invitation, user, timezone.now()):
         raise Gone
     try:
         with transaction.atomic():
             membership = _add_membership(invitation.collection, user, invitation.role)
-    except IntegrityError as error:  # by a concurrent invitation
+    except IntegrityError as error:  # the person accepted another invitation at the same time
         raise MemberAlready from error
     note(Act.JOINED, invitation.collection, about=user, by=user, role=invitation.role)
     return membership
 
 
-def _accepted(invitation: Invitation, user: User, now: datetime) -> bool:
-    """Whether the invitation was open and is accepted now. Of two people with one link, only one accepts it."""
+def _use_up(invitation: Invitation, user: User, now: datetime) -> bool:
+    """Mark the invitation as accepted, and return whether it was open. Of two people with one link one accepts."""
     unused = Invitation.objects.filter(UNUSED, pk=invitation.pk, expires_at__gt=now)
     return unused.update(accepted_by=user, accepted_at=now) == 1
 
@@ -174,8 +175,9 @@ def _add_membership(collection: Collection, user: User, role: str, by_group: boo
 def sign_up(invitation: Invitation, username: str, password: str, *, name: str = "") -> User:
     """Make an account that accepts the invitation, and return it. Raises NameTaken and Gone, and then makes none.
 
-    `name`: the person's own, whole. Django has two fields for it, but not every name has two parts.
+    `name`: the person's whole name. It goes into Django's field for first names: not every name has two parts.
     """
+    # Nobody else sees a mailed link, so whoever uses it owns the address, which is the invitation's name.
     address = invitation.name if invitation.mailed else ""
     try:
         with transaction.atomic():
@@ -208,7 +210,7 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
 
     Raises LastAdmin and SuperuserCannotRate, and Membership.DoesNotExist for a removed member.
     """
-    membership = _locked(membership, role, by_group)
+    membership = _lock_to_change(membership, role, by_group)
     _refuse_superuser(membership.user, role)
     former_role = membership.role
     membership.role = role
@@ -223,7 +225,7 @@ def set_role(membership: Membership, role: str, *, by_group: bool = False) -> No
 @transaction.atomic
 def remove(membership: Membership, *, by_group: bool = False) -> None:
     """End the membership. Raises LastAdmin, and Membership.DoesNotExist for a removed member."""
-    membership = _locked(membership, None, by_group)
+    membership = _lock_to_change(membership, None, by_group)
     _give_back_pairs(membership)
     membership.delete()
     actor = _actor(membership.user, by_group)
@@ -253,16 +255,16 @@ def roles_of(user: User) -> set[str]:
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
-def _locked(membership: Membership, role: str | None, by_group: bool) -> Membership:
-    """Lock the membership and return it, before it gets this role (None: before it ends).
+def _lock_to_change(membership: Membership, new_role: str | None, by_group: bool) -> Membership:
+    """Lock the membership and return it as it is stored now. `new_role`: None if it is about to end.
 
-    Raises LastAdmin if the collection would be left without an admin. If a group of the provider decides
-    (`by_group`) it may be: superusers remain.
+    Raises LastAdmin if the change would leave the collection without an admin. A group of the provider
+    (`by_group`) may do that, since superusers remain. Raises Membership.DoesNotExist for a removed member.
     """
-    # All admins are locked in one order. If two remove each other, the second sees the change of the first.
+    # All admins are locked, and in one order: if two remove each other, the second waits and sees the change.
     admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
     is_only_admin = [admin.pk for admin in admins.select_for_update().order_by("pk")] == [membership.pk]
-    if is_only_admin and role != Role.ADMIN and not by_group:
+    if is_only_admin and new_role != Role.ADMIN and not by_group:
         raise LastAdmin
     return Membership.objects.select_for_update().get(pk=membership.pk)
 
@@ -274,20 +276,20 @@ def _give_back_pairs(membership: Membership) -> None:
 
 
 def may_set_password(by: User, membership: Membership) -> bool:
-    """Whether an admin of the collection may make a link by which the member sets a new password.
+    """Whether the admin `by` may make a link by which the member sets a new password.
 
-    Whoever has the link has the account, so it must open nothing more than the admin may see: the account is no
-    superuser's, may make no collections, and is a member only of collections that the admin administers: in
-    another one a rater reads its documents, and rates. Nor is it of a provider, which alone decides who signs in.
+    Whoever has the link has the account, so the account must open nothing that the admin may not open anyway.
     """
     user = membership.user
+    # If a provider knows the account, it alone decides who signs in.
     if not user.is_active or user.is_superuser or SocialAccount.objects.filter(user=user).exists():
         return False
-    if user.user_permissions.exists() or user.groups.exists():
+    if user.user_permissions.exists() or user.groups.exists():  # such as the right to make collections
         return False
+    # In a collection of another admin even a rater reads the documents, and rates.
     administered = Membership.objects.filter(user=by, role=Role.ADMIN).values("collection")
-    elsewhere = Membership.objects.filter(user=user).exclude(collection__in=administered)
-    return by.is_superuser or not elsewhere.exists()
+    of_other_admins = Membership.objects.filter(user=user).exclude(collection__in=administered)
+    return by.is_superuser or not of_other_admins.exists()
 
 
 # Raters

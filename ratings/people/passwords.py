@@ -60,17 +60,21 @@ class NotBreached:
 
 
 def is_listed(path: Path, digest: bytes) -> bool:
-    """Whether a line of a sorted file begins with this hash, by a binary search over the bytes of the file."""
+    """Whether a line of the file begins with this hash. The lines are sorted, so a binary search finds it.
+
+    Lines differ in length, so the search is not over lines but over the positions of bytes in the file.
+    """
     with path.open("rb") as file:
 
         def hash_from(position: int) -> bytes:
             """The hash of the first line that begins at this byte or after it; after the last line, b"~"."""
             file.seek(max(position - 1, 0))
             if position:
-                file.readline()  # to the end of the line that begins before this byte
-            return file.readline()[: len(digest)].upper() or b"~"  # which is above every hash
+                # Skips the rest of a line: only its end, if the next line begins exactly at the position.
+                file.readline()
+            return file.readline()[: len(digest)].upper() or b"~"  # which sorts after every hash
 
         size = file.seek(0, io.SEEK_END)
-        # The first byte from which on no hash is below this one.
+        # The first position whose hash is not below `digest`: if the file has `digest`, it is read from there.
         position = bisect_left(range(size), digest, key=hash_from)
         return hash_from(position) == digest

@@ -118,13 +118,14 @@ def end_all(user: User, *, but: str | None = None) -> int:
 
 @transaction.atomic
 def end_by_provider(person: str, session: str) -> None:
-    """End the sessions that somebody ended at the provider.
+    """End the sessions here that somebody ended at the provider.
 
-    `person` and `session` are digests of their names at the provider, or "". Without `session` all sessions of the
-    person end. With it that one ends, and so do those of the person that have no name at the provider.
+    `person` and `session` are digests of their names at the provider, or "" if it did not name them. If it named
+    no session, all sessions of the person end.
     """
     sessions = Session.objects.filter(provider_person=person) if person else Session.objects.none()
     if session:
+        # A session for which the provider gave no name may be the one that ended, so it ends too.
         without_name = sessions.filter(provider_session="")
         sessions = without_name | Session.objects.filter(provider_session=session)
     keys_and_users = list(sessions.select_for_update().values_list("session_key", "user"))

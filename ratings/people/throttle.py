@@ -42,11 +42,12 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Try:
-    """A try that is counted. `succeeded` takes it back out of the counts of all its limits."""
+    """A try that is counted, by each of its limits."""
 
     counts: tuple[RateLimitUsage, ...]
 
-    def succeeded(self) -> None:
+    def uncount(self) -> None:
+        """Take the try back out of all counts, because it succeeded."""
         for count in self.counts:
             count.rollback()
 
@@ -65,9 +66,9 @@ class Calls(SimpleRateThrottle):
 def begin(request: HttpRequest, username: str) -> Try:
     """Count a try to sign in as `username`, which need not exist. Raises TooMany."""
     if device := _device(request, username):
-        return _begin(("device", device, TRIES_PER_ACCOUNT))
+        return _count_try(("device", device, TRIES_PER_ACCOUNT))
     account = names.folded(username)
-    return _begin(("address", _address(request), TRIES_PER_ADDRESS), ("account", account, TRIES_PER_ACCOUNT))
+    return _count_try(("address", _address(request), TRIES_PER_ADDRESS), ("account", account, TRIES_PER_ACCOUNT))
 
 
 def begin_proof(user: User, kind: str) -> Try:
@@ -76,7 +77,7 @@ def begin_proof(user: User, kind: str) -> Try:
     `kind`: "code" for a second factor, which strangers cannot try, as they do not know the password; "change" for
     the old password at a change, which others could guess in a browser that was left signed in.
     """
-    return _begin((kind, str(user.pk), TRIES_PER_ACCOUNT))
+    return _count_try((kind, str(user.pk), TRIES_PER_ACCOUNT))
 
 
 def begin_visit(request: HttpRequest, kind: str) -> Try:
@@ -84,13 +85,13 @@ def begin_visit(request: HttpRequest, kind: str) -> Try:
 
     `kind` is where they go: to the provider, back from it, or to a link with a key.
     """
-    return _begin((kind, _address(request), TRIES_PER_ADDRESS))
+    return _count_try((kind, _address(request), TRIES_PER_ADDRESS))
 
 
 def begin_mail(request: HttpRequest, address: str) -> Try:
     """Count a request for a mail to `address`, which need not be anybody's. Raises TooMany."""
     recipient = names.folded(address)
-    return _begin(
+    return _count_try(
         ("mail", _address(request), TRIES_PER_ADDRESS),
         ("mail_to", recipient, TRIES_PER_ACCOUNT),
         ("mail_day", recipient, MAILS_A_DAY),
@@ -99,7 +100,7 @@ def begin_mail(request: HttpRequest, address: str) -> Try:
 
 def begin_refusal() -> Try:
     """Count a refused sign-in that is about to be written to the audit. Raises TooMany."""
-    return _begin(("refusal", "", NOTED_REFUSALS))
+    return _count_try(("refusal", "", NOTED_REFUSALS))
 
 
 def first_use(kind: str, name: str, *, seconds: int) -> bool:
@@ -107,10 +108,11 @@ def first_use(kind: str, name: str, *, seconds: int) -> bool:
     return cache.add(f"used:{_hashed(f'{kind} {name}')}", 1, timeout=seconds)
 
 
-def _begin(*limits: tuple[str, str, int]) -> Try:
-    """Count a try for each limit, which is its kind, the value whose tries are counted, and the most tries.
+def _count_try(*limits: tuple[str, str, int]) -> Try:
+    """Count a try by each limit, and return it. Raises TooMany.
 
-    Raises TooMany.
+    A limit: (its kind, the value whose tries are counted, such as an address, the most tries of one value). Its
+    period is a day for "mail_day", and a minute for all other kinds.
     """
     counts = []
     for kind, value, most in limits:
@@ -118,7 +120,7 @@ def _begin(*limits: tuple[str, str, int]) -> Try:
         rate = {"action": kind, "config": {kind: f"{most}/{seconds}s/key"}, "key": _hashed(value)}
         # Without `limit_get` allauth would ask for the method of the request, which is None here.
         count = consume(None, app="ratings", limit_get=True, **rate)
-        if not count:
+        if not count:  # the limit is reached
             raise TooMany
         counts.append(count)
     return Try(tuple(counts))

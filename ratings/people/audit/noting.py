@@ -25,10 +25,10 @@ def note(
     by: User | None = None,
     **detail: Any,
 ) -> None:
-    """Write the event of an act in its transaction. The log gets the event after the commit.
+    """Write the audit event of an act, in the transaction of the act. The log gets the event after the commit.
 
-    `about` is the object of the act and `detail` its circumstances; neither holds text that people wrote. `by` is
-    the account of the actor if the request has none yet, as at a sign-in.
+    `about` is the object of the act and `detail` its circumstances; neither holds text that people wrote. The
+    actor is the account of the present request, or `by` if the request has none yet, as at a sign-in.
     """
     actor = who.now()
     if by and not actor.account:

@@ -34,17 +34,17 @@ def enter(
 ) -> HttpResponse:
     """Sign the person in and redirect to the next page, or redirect to the page that asks for a second factor.
 
-    `how`: PASSWORD, LINK or PROVIDER. `second_factor`: whether the provider asked for one. `fresh`: whether they
-    have just shown who they are, so that they need not do it once more to set up a second factor.
+    `how` they showed who they are: PASSWORD, LINK or PROVIDER. `second_factor`: whether the provider asked for
+    one. `fresh`: whether they showed it just now, so that they need not do it again to set up a second factor.
     """
     if request.user.is_authenticated:
         logout(request)
-    clear_login(request)  # of a sign-in that was not finished
+    clear_login(request)  # removes what an unfinished sign-in left in the session
     record_authentication(request, user, how, reauthenticated=fresh, second_factor=second_factor)
-    return perform_login(request, user, redirect_url=safe(request, next_page))
+    return perform_login(request, user, redirect_url=local_address(request, next_page))
 
 
-def safe(request: HttpRequest, address: str) -> str:
+def local_address(request: HttpRequest, address: str) -> str:
     """The address if it is on this server, otherwise the first page."""
     is_safe = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
     return address if is_safe else resolve_url(settings.LOGIN_REDIRECT_URL)

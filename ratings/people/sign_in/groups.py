@@ -50,17 +50,19 @@ def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
     `granted`: pairs of slug and role. Of several roles in one collection the highest counts.
     """
     role_by_slug = {}
+    # `Role` lists the roles by rank, so the highest role of a collection comes last and replaces the others.
     for slug, role in sorted(granted, key=lambda grant: Role.values.index(grant[1])):
-        role_by_slug[slug] = role  # the roles are listed by rank, so a higher one comes later
+        role_by_slug[slug] = role
     new_collections = Collection.objects.filter(slug__in=role_by_slug).in_bulk()
     for membership in Membership.objects.filter(user=user):
         # None: no group of the person has a role in the collection of this membership.
         collection = new_collections.pop(membership.collection_id, None)
-        if not membership.by_group:
+        if not membership.by_group:  # given by hand
             continue
         if collection is None:
             members.remove(membership, by_group=True)
         elif membership.role != role_by_slug[collection.slug]:
             members.set_role(membership, role_by_slug[collection.slug], by_group=True)
-    for collection in new_collections.values():  # those in which the account is no member yet
+    # The loop has taken out all collections in which the account is a member.
+    for collection in new_collections.values():
         members.add(collection, user, role_by_slug[collection.slug], by_group=True)

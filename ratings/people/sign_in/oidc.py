@@ -97,14 +97,18 @@ def provider(request: HttpRequest) -> Provider:
 
 
 def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
-    """The provider's address to send the visitor to. Raises Away and Refused."""
+    """The provider's address to which a visitor goes to sign in. Raises Away and Refused.
+
+    `next_page`: where they come back to.
+    """
     params = {"nonce": secrets.token_urlsafe(24)}
     asked_again_at = None
     if request.user.is_authenticated:
-        # They must show once more who they are, so the provider must ask, and say when it did.
+        # They must show once more who they are, so the provider must ask for it, and say when they did.
         params |= {"prompt": "login", "max_age": "0"}
         asked_again_at = time.time()
-    state = {"nonce": params["nonce"], "again": asked_again_at}  # allauth keeps it, and `person_of` reads it
+    # allauth keeps these in the session until the provider sends the visitor back, and `person_of` reads them.
+    state = {"nonce": params["nonce"], "again": asked_again_at}
     try:
         redirect = provider(request).redirect(request, "login", next_url=next_page, auth_params=params, **state)
     except BROKEN_ANSWER as error:
@@ -113,7 +117,10 @@ def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
 
 
 def person_of(request: HttpRequest) -> Person:
-    """The person whom the provider sent back with a code. Each state works once. Raises Away and Refused."""
+    """The person whom the provider sent back with a code: exchange it for the tokens that describe them.
+
+    The state in the address, which `address_to_sign_in` made, works once. Raises Away and Refused.
+    """
     try:
         state = provider(request).unstash_redirect_state(request, request.GET.get("state", ""))
     except PermissionDenied as error:
@@ -125,7 +132,7 @@ def person_of(request: HttpRequest) -> Person:
     endpoints = Endpoints(request, PROVIDER_ID)
     try:
         issuer = endpoints.openid_config["issuer"]
-        if request.GET.get("iss", issuer) != issuer:
+        if request.GET.get("iss", issuer) != issuer:  # not every provider names itself in the address
             raise Refused("the code is of another issuer")
         client = endpoints.get_client(request, provider(request).app)
         verifier = state["pkce_code_verifier"]
@@ -134,6 +141,14 @@ def person_of(request: HttpRequest) -> Person:
         claims = with_userinfo(claims, endpoints, tokens["access_token"])
     except BROKEN_ANSWER as error:
         raise Away from error
+    return person_from(claims, state, tokens["id_token"])
+
+
+def person_from(claims: dict, state: dict, id_token: str) -> Person:
+    """The person of valid claims. Raises Refused if they had to sign in once more and did not.
+
+    `state`: what `address_to_sign_in` kept.
+    """
     return Person(
         issuer=claims["iss"],
         subject=claims["sub"],
@@ -143,20 +158,23 @@ def person_of(request: HttpRequest) -> Person:
         session=str(claims.get("sid") or ""),
         second_factor=gave_second_factor(claims),
         fresh=is_fresh(claims, state.get("again")),
-        id_token=tokens["id_token"],
+        id_token=id_token,
         next=state.get("next", ""),
     )
 
 
 def groups_in(claims: dict) -> frozenset[str]:
-    """The names of the groups in the claim of the settings. Dots in its name lead into nested claims."""
+    """The names of the person's groups; empty if the provider sends none.
+
+    The settings name the claim, such as "groups". A name with dots is that of a claim in other claims.
+    """
     name = settings.OIDC["groups_claim"]
-    groups = claims.get(name)  # a name with dots may also be that of one claim
-    if groups is None:
+    groups = claims.get(name)
+    if groups is None:  # there is no claim of the whole name, dots included
         groups = claims
         for part in name.split("."):
             groups = groups.get(part) if isinstance(groups, dict) else None
-    if isinstance(groups, str):
+    if isinstance(groups, str):  # some providers send one group without a list
         groups = [groups]
     if not isinstance(groups, list):
         return frozenset()
@@ -173,12 +191,12 @@ def gave_second_factor(claims: dict) -> bool:
 def is_fresh(claims: dict, sent_at: float | None) -> bool:
     """Whether the person showed the provider just now who they are, rather than use an open session there.
 
-    `sent_at`: when they were sent to show it once more, in seconds since 1970; None if they were not sent for
-    that. Raises Refused if they were, and the ID token does not say that they showed it since.
+    `sent_at`: when they were sent there to show it once more, None if they were not sent for that. Raises Refused
+    if they were sent, and the claims do not say that they have shown it since. Times are in seconds since 1970.
     """
     signed_in_at = claims.get("auth_time")
-    since = sent_at or time.time() - REAUTHENTICATION_TIMEOUT
-    fresh = isinstance(signed_in_at, int | float) and signed_in_at >= since - LEEWAY
+    earliest = sent_at or time.time() - REAUTHENTICATION_TIMEOUT
+    fresh = isinstance(signed_in_at, int | float) and signed_in_at >= earliest - LEEWAY
     if sent_at and not fresh:
         problem = f"auth_time of the token is {signed_in_at!r}"
         raise Refused(f"the person had to sign in at the provider once more, and {problem}")
@@ -223,20 +241,23 @@ def claims_of(token: str, published: list[dict], issuer: str, *needed: str) -> d
 
 
 def fitting_keys(token: str, published: list[dict]) -> Iterator[jwt.PyJWK]:
-    """The published keys that can have signed the token, according to its header."""
+    """Yields the published keys that can have signed the token, according to its header.
+
+    `published`: the provider's keys as JSON Web Keys. Raises Refused for an algorithm or a key that is too weak.
+    """
     header = jwt.get_unverified_header(token)
     algorithm = header.get("alg")
     if algorithm not in ALGORITHMS:
         raise Refused(f"the token is signed with {algorithm!r}, which proves nothing here")
-    key_type = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")
+    key_type = {"RS": "RSA", "PS": "RSA", "ES": "EC"}.get(algorithm[:2], "OKP")  # the last is of EdDSA
     needed = {"kty": key_type, "use": "sig", "alg": algorithm}
     if "kid" in header:
         needed["kid"] = header["kid"]
     for published_key in published:
-        # A published key need not say its use and its algorithm: then they are taken as those that are needed.
+        # A published key need not say its use and its algorithm: if it does not, it fits every one.
         facts = {"use": "sig", "alg": algorithm} | published_key
         if any(facts.get(name) != value for name, value in needed.items()):
-            continue
+            continue  # the key is of another kind
         jwk = jwt.PyJWK.from_dict(published_key, algorithm)
         if key_type == "RSA" and jwk.key.key_size < settings.OIDC_RSA_BITS:
             raise Refused(f"the provider's key has {jwk.key.key_size} bits, fewer than IDEALIST_OIDC_RSA_BITS")
@@ -270,12 +291,12 @@ def address_to_sign_out(request: HttpRequest, id_token: str) -> str:
 
 
 def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
-    """The digests of the person and of the session that a logout token names, of which one may be "".
+    """(digest of the person, digest of the session) that a logout token names; one of the two may be "".
 
     The provider sends the token unasked (OpenID Connect Back-Channel Logout 1.0). A token works once. Raises Away
     and Refused.
     """
-    check_logout_token(token)
+    check_logout_token(token)  # for one that is obviously false the provider is not asked for its keys
     try:
         endpoints = Endpoints(request, PROVIDER_ID)
         claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
@@ -291,6 +312,7 @@ def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
         raise Refused("the token names neither a person nor a session")
     if claims["iat"] < time.time() - LOGOUT_TOKEN_SECONDS - LEEWAY:
         raise Refused("the token is old")
+    # The use is remembered until the token would be refused as old, by whichever clock.
     if not throttle.first_use("logout token", str(claims["jti"]), seconds=LOGOUT_TOKEN_SECONDS + 2 * LEEWAY):
         raise Refused("the token was used before")
     issuer = claims["iss"]

@@ -114,18 +114,19 @@ class WithRecoveryCodes:
     """A form of allauth whose field also takes our recovery codes."""
 
     def clean_code(self) -> str:
-        """The typed code, if it is an unused recovery code or the present one of the app.
+        """The typed code, if it is an unused recovery code or the present code of the person's app.
 
-        Sets `authenticator`, which allauth reads. The secret of an app is encrypted anew with the present key.
+        Sets `authenticator`, the row of the factor, which allauth reads. The secret of an app is encrypted anew
+        with the present key, so that a former key of the server becomes needless. Raises ValidationError.
         """
         typed = self.cleaned_data["code"]
-        codes = recovery_codes.use(self.user, typed)
-        if codes is not None:
-            self.authenticator = codes
+        row_of_codes = recovery_codes.use(self.user, typed)
+        if row_of_codes is not None:
+            self.authenticator = row_of_codes
             return typed
         try:
             code = super().clean_code()
-        except secrets_at_rest.Unreadable as error:  # the log says the cause and the cure
+        except secrets_at_rest.Unreadable as error:  # an operator finds the cause and the cure in the log
             raise Adapter().validation_error("incorrect_code") from error
         secrets_at_rest.renew(self.authenticator.data)
         self.authenticator.save(update_fields=["data"])

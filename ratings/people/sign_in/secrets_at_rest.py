@@ -25,8 +25,8 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(text: str) -> str:
-    """The secret. Raises Unreadable."""
-    if not text.startswith(ENCRYPTED_MARK):
+    """The plain secret of a stored one. Raises Unreadable if it was encrypted with another SECRET_KEY."""
+    if not text.startswith(ENCRYPTED_MARK):  # a former version stored it without encryption
         return text
     try:
         return keys().decrypt(text.removeprefix(ENCRYPTED_MARK).encode()).decode()

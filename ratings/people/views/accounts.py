@@ -45,6 +45,7 @@ def account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
 @superuser_act
 @transaction.atomic
 def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse:
+    """Save the settings of an account, or show its page with the refused form."""
     user = get_object_or_404(User, pk=pk)
     changing.lock(user)
     form = AccountForm(request.POST, initial=changing.settings_of(user))
@@ -53,7 +54,7 @@ def save_account(request: HttpRequest, superuser: User, pk: int) -> HttpResponse
     try:
         changing.change(user, **form.cleaned_data)
     except changing.LastSuperuser:
-        user.refresh_from_db()
+        user.refresh_from_db()  # without the settings that `change` refused to save
         form.add_error(None, ONLY_SUPERUSER.format(user))
         return account_page(request, user, form=form)
     messages.success(request, f"{user}: saved.")

@@ -57,10 +57,14 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Accept with the signed-in account, or with a new one, as the form says that was sent."""
+    """Accept the invitation with the account that is signed in, or with a new one that the form describes.
+
+    The page may be older than a sign-in or a sign-out elsewhere. If the form was for the other case, nobody
+    accepts, and the page is shown as it is now.
+    """
     with_own_account = request.POST.get("by") == "me"  # sent by the button of a signed-in account
     if request.user.is_authenticated:
-        if not with_own_account:  # they signed in on another page since this one offered a new account
+        if not with_own_account:
             return join_page(request, invitation, status=409)
         members.accept(invitation, request.user)
         return welcome(request, invitation)
@@ -73,9 +77,9 @@ def accept(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Make the account of the form, accept with it and sign in; the form again if it is invalid."""
-    # Counted like a sign-in, because the answer tells which names are taken.
-    tried = throttle.begin(request, request.POST.get("username", ""))
+    """Make the account of the form, accept the invitation with it and sign in; the form again if it is invalid."""
+    # The try is counted like a sign-in, because the answer tells which names are taken.
+    attempt = throttle.begin(request, request.POST.get("username", ""))
     form = SignUpForm(request.POST, auto_id="new_%s")
     if not form.is_valid():
         return join_page(request, invitation, new=form, status=400)
@@ -84,9 +88,9 @@ def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpRespon
     except members.NameTaken:
         form.add_error("username", NAME_TAKEN)
         return join_page(request, invitation, new=form, status=400)
-    tried.succeeded()
+    attempt.uncount()
     choose(user, get_language())
-    welcome(request, invitation)
+    welcome(request, invitation)  # for its message only: `enter` redirects, by way of the sign-in
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 
 

@@ -24,7 +24,10 @@ NOBODY_CHOSEN = "Nothing was changed: choose somebody in the list first for whom
 
 @admin_act
 def act_on_many(request: SignedInRequest, collection: Collection) -> HttpResponse:
-    """Ask whether to act on the chosen raters, and act once that is confirmed and the form is valid."""
+    """Ask whether to act on the chosen raters; act if the page that asks was sent and its form is valid.
+
+    Chosen raters for whom the act changes nothing are left out.
+    """
     name = request.POST.get("act", "")
     act = many.acts().get(name)
     if act is None:
@@ -36,12 +39,12 @@ def act_on_many(request: SignedInRequest, collection: Collection) -> HttpRespons
     if not raters:
         messages.error(request, NOBODY_CHOSEN)
         return redirect("people", collection.slug)
-    confirmed = "sure" in request.POST
+    confirmed = "sure" in request.POST  # sent by the page that asks
     form = TermsForm(request.POST if confirmed else None, collection=collection, auto_id="many_%s")
-    for field in form.fields.keys() - set(act.fields):  # the page asks only for what this act needs
+    for field in form.fields.keys() - set(act.fields):  # the form keeps only what this act needs
         del form.fields[field]
     number_of_raters = counted(len(raters), "rater")
-    if not form.is_valid():  # as is one that was not sent yet
+    if not form.is_valid():  # a form that was not sent yet is not valid either
         title = f"{act.label}: {number_of_raters}"
         context = frame(collection, "people")
         context |= {"act": act, "name": name, "raters": raters, "title": title, "form": form}
@@ -91,9 +94,10 @@ def invite_again(request: SignedInRequest, collection: Collection) -> HttpRespon
 def new_invitations(
     collection: Collection, former_invitations: list[Invitation], by: User
 ) -> list[tuple[Invitation, str]]:
-    """Invitations in place of former ones, for the same names, each with its key. Open ones are withdrawn.
+    """Make new invitations in place of former ones, for the same names, and return each with its key.
 
-    Role, language and number of days are those of the latest one with the name. Raises ValidationError where
+    Former ones that are open are withdrawn. Role, language and number of days are those of the latest former one
+    with the name. Raises ValidationError where
     somebody is a member meanwhile or has another link, and limits.Reached.
     """
     latest_by_name = {}
@@ -101,12 +105,13 @@ def new_invitations(
         latest_by_name[former.name] = former
         if members.is_open(former):
             members.withdraw(former)
-    made = []
+    invitations_with_keys = []
     for name in invitees.invitees("\n".join(latest_by_name), collection):
         former = latest_by_name[name]
         days = max(1, (former.expires_at - former.created_at).days)
-        made += members.invite(collection, [name], role=former.role, language=former.language, days=days, by=by)
-    return made
+        terms = {"role": former.role, "language": former.language, "days": days}
+        invitations_with_keys += members.invite(collection, [name], **terms, by=by)
+    return invitations_with_keys
 
 
 def chosen_of(request: SignedInRequest, name: str, rows: QuerySet) -> QuerySet:

@@ -24,7 +24,7 @@ class Counted:
             raise Http404("Nobody signs in by password here.")
         if request.method == "POST":
             try:
-                self.tried = self.begin(request)
+                self.attempt = self.begin(request)
             except throttle.TooMany:
                 return refused_for_now(request)
         return super().dispatch(request, *args, **kwargs)
@@ -73,6 +73,6 @@ class NewPassword(Counted, PasswordResetConfirmView):
         return throttle.begin_visit(request, "new_password")
 
     def form_valid(self, form) -> HttpResponse:
-        self.tried.succeeded()  # a room full of people sets passwords from one address
+        self.attempt.uncount()  # a room full of people sets passwords from one address
         messages.success(self.request, gettext("The password is set. Sign in with it."))
         return super().form_valid(form)

@@ -64,11 +64,13 @@ def member(request: SignedInRequest, collection: Collection, pk: int) -> HttpRes
 
 @admin_act
 def set_role(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Change the role of a member. Who takes the role of an admin from themselves goes to the first page."""
     membership = member_of(collection, pk)
     form = RoleForm(request.POST, initial={"role": membership.role})
     if not form.is_valid():
-        changed = f"Somebody else made {shown(membership.user)} {membership.role} meanwhile. Choose again."
-        messages.error(request, changed)  # its roles are a list, so no other error comes from a page
+        # The page offers only valid roles, so the one error is that the role is no longer what the page showed.
+        conflict = f"Somebody else made {shown(membership.user)} {membership.role} meanwhile. Choose again."
+        messages.error(request, conflict)
         return redirect("member", collection.slug, pk)
     role = form.cleaned_data["role"]
     try:
@@ -185,13 +187,16 @@ def erase_rater(request: SignedInRequest, collection: Collection, pk: int) -> Ht
 def people_list_page(
     request: SignedInRequest, collection: Collection, form: InviteForm, *, status: int = 200
 ) -> HttpResponse:
-    """The page of people and invitations; `form`: of invitations, which may be refused."""
+    """The page of people and invitations: two lists, each with its own paging.
+
+    `form`: to invite people, as it was sent if it is refused.
+    """
     everybody = members.everybody(collection)
     list_form = ListForm(request.GET, people=everybody)
     paging = paged(request, list_form.listed(everybody), PEOPLE_PER_PAGE)
     invitations = collection.invitations.select_related("created_by", "accepted_by")
-    invited = paged(request, invitations, PEOPLE_PER_PAGE, by="invitations")
-    states = [(invitation, members.state_of(invitation)) for invitation in invited["page"]]
+    invitation_paging = paged(request, invitations, PEOPLE_PER_PAGE, by="invitations")
+    states = [(invitation, members.state_of(invitation)) for invitation in invitation_paging["page"]]
     member_roles = [person.role for person in everybody if person.membership]
     context = frame(collection, "people") | {
         **paging,
@@ -205,7 +210,7 @@ def people_list_page(
         "members": len(member_roles),
         "counts": {role: member_roles.count(role) for role in Role.values},
         "invitations": states,
-        "invited": invited,
+        "invited": invitation_paging,
         "open": collection.invitations.filter(members.UNUSED, expires_at__gt=timezone.now()).count(),
         "tokens": tokens.in_use(collection),
         "form": form,
@@ -234,9 +239,9 @@ def person_page(
     erasure: ErasureForm | None = None,
     password_link: str = "",
 ) -> HttpResponse:
-    """The page of a member, a rater, or somebody who is both. `terms`, `erasure`: refused forms.
+    """The page of a member, a rater, or somebody who is both; one of the two may be None.
 
-    `password_link`: to set a password, which is shown once.
+    `terms`, `erasure`: forms that were sent and refused. `password_link`: to set a password, which is shown once.
     """
     name = rater.name if rater else shown(membership.user)
     [person] = members.with_work([members.Person(name, membership=membership, rater=rater)])
@@ -250,7 +255,7 @@ def person_page(
     if rater:
         context["terms"] = terms or terms_of(collection, rater)
         context["erasure"] = erasure or ErasureForm(expected=rater.name, auto_id="erase_%s")
-        for context_of_rater in members.at_page:
+        for context_of_rater in members.rater_page_contexts:
             context |= context_of_rater(rater)
     return render(request, "ratings/person.html", context, status=400 if terms or erasure else 200)
 

@@ -39,14 +39,14 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
     """Sign in the person whom the provider sent back. The protocol demands a GET. Its state works once."""
     require_offered()
     try:
-        tried = throttle.begin_visit(request, "callback")
+        attempt = throttle.begin_visit(request, "callback")
         person = oidc.person_of(request)
         user = accounts.account_of(person)
     except throttle.TooMany:
         return refused_for_now(request)
     except (Away, Refused) as error:
         return not_signed_in(request, error)
-    tried.succeeded()
+    attempt.uncount()
     response = entering.enter(
         request, user, entering.PROVIDER, person.next, second_factor=person.second_factor, fresh=person.fresh
     )
@@ -61,7 +61,7 @@ def provider_sign_out(request: HttpRequest) -> HttpResponse:
     """End the sessions that a logout token names. The provider sends it directly, not by a browser."""
     require_offered()
     try:
-        tried = throttle.begin_visit(request, "sign_out")
+        attempt = throttle.begin_visit(request, "sign_out")
         with transaction.atomic():  # a token counts as used only if its sessions have ended
             person, session = oidc.signed_out_digests(request, request.POST.get("logout_token", ""))
             sessions.end_by_provider(person, session)
@@ -70,7 +70,7 @@ def provider_sign_out(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=429, headers={"Retry-After": str(throttle.MINUTE)})
     except (Away, Refused) as error:
         return not_signed_out(request, error)
-    tried.succeeded()
+    attempt.uncount()
     return HttpResponse()
 
 

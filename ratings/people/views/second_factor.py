@@ -32,12 +32,12 @@ class Counted:
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
-            tried = throttle.begin_proof(self.person(), "code")
+            attempt = throttle.begin_proof(self.person(), "code")
         except throttle.TooMany:
             return refused_for_now(request)
         response = super().post(request, *args, **kwargs)
         if response.status_code == 302 or self.was_right:
-            tried.succeeded()
+            attempt.uncount()
         elif self.is_check:
             tries.refused(request, "wrong second factor or password", self.person())
         return response

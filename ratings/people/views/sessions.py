@@ -28,40 +28,41 @@ def sessions_page(request: SignedInRequest) -> HttpResponse:
     this_key = request.session.session_key
     limits_of_roles = limits.limits_of(request.user) if settings.SESSION_LIMITS else None
     # Each row: (session, its public name, whether it is this one).
-    this_one = []
-    others = []
+    rows = []
     for session in valid[:SESSIONS_SHOWN]:
-        # What is changed here is shown, and not saved.
+        # These changes of the row are for the page only, and are not saved.
         session.browser = sessions.in_words(session.browser)
         if limits_of_roles:
             _, longest = limits_of_roles
             session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=longest))
-        if session.pk == this_key:
-            this_one.append((session, sessions.name_of(session.pk), True))
-        else:
-            others.append((session, sessions.name_of(session.pk), False))
+        rows.append((session, sessions.name_of(session.pk), session.pk == this_key))
+    rows.sort(key=lambda row: not row[2])  # puts this session first, and leaves the others in their order
     number_of_others = sum(session.pk != this_key for session in valid)
-    context = {"rows": this_one + others, "number": len(valid), "others": number_of_others}
+    context = {"rows": rows, "number": len(valid), "others": number_of_others}
     return render(request, "ratings/sessions.html", context)
 
 
-def reauthenticated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: the view only for people who authenticated just now. Others do so first, and come back."""
+def reauthentication_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator: the view only for people who showed just now who they are.
+
+    Others must show it first, on the page of their first method: a password or a second factor. They come back to
+    the list of sessions. Who has neither must sign in again, as a page says.
+    """
 
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponse:
         if second_factor.is_fresh(request):
             return view(request)
         if second_factor.can_reauthenticate(request):
-            ways = account_adapter().get_reauthentication_methods(request.user)
-            return redirect(ways[0]["url"] + "?" + urlencode({"next": reverse("sessions")}))
+            first_method = account_adapter().get_reauthentication_methods(request.user)[0]
+            return redirect(first_method["url"] + "?" + urlencode({"next": reverse("sessions")}))
         return render(request, "ratings/show_again.html", {"provider": settings.OIDC}, status=403)
 
     return wrapped
 
 
 @require_POST
-@reauthenticated
+@reauthentication_required
 def end_session(request: SignedInRequest) -> HttpResponse:
     """End one session."""
     if not sessions.end(request.user, request.POST.get("session", "")):
@@ -71,7 +72,7 @@ def end_session(request: SignedInRequest) -> HttpResponse:
 
 
 @require_POST
-@reauthenticated
+@reauthentication_required
 def end_other_sessions(request: SignedInRequest) -> HttpResponse:
     number = sessions.end_all(request.user, but=request.session.session_key)
     if number:

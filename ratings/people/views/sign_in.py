@@ -24,12 +24,15 @@ class SignIn(LoginView):
         )
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        """Unknown names take as long as known ones: Django hashes the password for both."""
+        """Sign in, unless there were too many tries.
+
+        An unknown name takes as long as a known one, because Django hashes the password for both.
+        """
         if not settings.PASSWORDS:
             raise Http404("Nobody signs in by password here.")
         username = request.POST.get("username", "")
         try:
-            self.tried = throttle.begin(request, username)
+            self.attempt = throttle.begin(request, username)
         except throttle.TooMany:
             # An empty form: a filled one would check the password, and its page would tell whether it is right.
             form = self.get_form_class()(request, initial={"username": username})
@@ -37,7 +40,7 @@ class SignIn(LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form) -> HttpResponse:
-        self.tried.succeeded()
+        self.attempt.uncount()
         return entering.enter(self.request, form.get_user(), entering.PASSWORD, self.get_redirect_url())
 
 
@@ -68,14 +71,14 @@ class ChangePassword(PasswordChangeView):
         if not self.has_password():
             raise Http404("This account has no password.")
         try:
-            self.tried = throttle.begin_proof(request.user, "change")
+            self.attempt = throttle.begin_proof(request.user, "change")
         except throttle.TooMany:
             form = self.get_form_class()(request.user)  # an empty one, as at the sign-in
             return too_many(request, self.render_to_response(self.get_context_data(form=form, too_many=TOO_MANY)))
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form) -> HttpResponse:
-        self.tried.succeeded()
+        self.attempt.uncount()
         with transaction.atomic():
             response = super().form_valid(form)
         changed = gettext("The password is changed. Other browsers are signed out, tokens revoked.")
@@ -84,5 +87,5 @@ class ChangePassword(PasswordChangeView):
 
     def form_invalid(self, form) -> HttpResponse:
         if "old_password" not in form.errors:  # it was right, so that nobody was guessing
-            self.tried.succeeded()
+            self.attempt.uncount()
         return super().form_invalid(form)

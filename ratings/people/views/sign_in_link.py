@@ -17,14 +17,14 @@ from ..sign_in.answers import refused_for_now, without_referrer
 def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
     """The page with a button that signs in. A GET does not use the link up, as programs open links, too."""
     try:
-        tried = throttle.begin_visit(request, "link")
+        attempt = throttle.begin_visit(request, "link")
     except throttle.TooMany:
         return refused_for_now(request)
     with transaction.atomic():
         user = links.person_of(key)
         if user is None or not visits.may_enter(request, user):
             raise Http404("This link is used, or older than 10 minutes.")
-        tried.succeeded()
+        attempt.uncount()
         if request.method == "POST":
             return entering.enter(request, user, entering.LINK, visits.first_page(user))
     return render(request, "ratings/sign_in_link.html", {"person": user})
