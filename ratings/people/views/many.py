@@ -105,13 +105,12 @@ def new_invitations(
         latest_by_name[former.name] = former
         if members.is_open(former):
             members.withdraw(former)
-    invitations_with_keys = []
+    pairs = []  # (invitation, key)
     for name in invitees.invitees("\n".join(latest_by_name), collection):
         former = latest_by_name[name]
         days = max(1, (former.expires_at - former.created_at).days)
-        terms = {"role": former.role, "language": former.language, "days": days}
-        invitations_with_keys += members.invite(collection, [name], **terms, by=by)
-    return invitations_with_keys
+        pairs += members.invite(collection, [name], role=former.role, language=former.language, days=days, by=by)
+    return pairs
 
 
 def chosen_of(request: SignedInRequest, name: str, rows: QuerySet) -> QuerySet:
