@@ -14,10 +14,10 @@ from ratings.formats.rankings import (
     FoundRanking,
     all_contradictions,
     best_first,
-    by_key,
     contradictions,
     in_32_bits,
     near_tie,
+    places_by_key,
     repeats,
     without_copies,
 )
@@ -290,5 +290,5 @@ def _packed(
         np.copyto(documents[rows], numbers, where=numbers >= 0, casting="unsafe")  # of judged documents
         scores[rows] = results.scores[positions]
         if tiebreak:
-            ties[rows] = by_key(results, in_32_bits(results.scores))[positions]
+            ties[rows] = places_by_key(results, in_32_bits(results.scores))[positions]
     return Rankings(offsets, documents, scores, tiebreak=ties)

@@ -159,7 +159,7 @@ def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
     allowed = budget()
     allowed.receive(size)
     try:
-        allowed.foresee(sum(entry.file_size for entry in zip.infolist()))
+        allowed.check_unpacking(sum(entry.file_size for entry in zip.infolist()))
     except TooMuch as error:
         raise Unreadable(name, str(error), CURE) from error
 

@@ -36,10 +36,10 @@ def is_tar(start: Start) -> bool:
 
 
 def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
-    """The source, or each file in it where it is an archive. `stack` closes what this opens.
+    """The source itself, or each file in it where it is an archive. `stack`: closes what is opened here.
 
-    The files can be read in any order. In place of a file or an archive that cannot be read comes one `unopened`,
-    which refuses itself. An archive in an archive stays a file, which no format reads.
+    The files can be read in any order. In place of a file or an archive that cannot be read comes a source that
+    gives only a refusal (`Source.unopened`). An archive in an archive stays a file, which no format reads.
     """
     if is_zip(source.start):
         files = _in_zip(source, stack)
@@ -62,6 +62,8 @@ def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
             else:
                 yield file
             earlier_names.add(file.name)
+    # The archive cannot be read on from here; the files before this place were given. TooMuch is a ValueError,
+    # too.
     except TooMuch as error:
         yield source.unopened(str(error), budget.CURE)
     except Unopened as error:
@@ -95,7 +97,7 @@ def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
     if any(entry.filename.startswith(_OFFICE) for entry in entries):
         yield source
         return
-    source.budget.foresee(sum(entry.file_size for entry in entries))
+    source.budget.check_unpacking(sum(entry.file_size for entry in entries))  # before anything is unpacked
     for entry in entries:
         name = _printable(entry.filename)
         if problem_and_cure := _wrong_in_zip(entry):
@@ -146,6 +148,10 @@ class Bounded:
 
 
 def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
+    """The files in a tar, each as a window of its bytes, since a tar only joins files and does not pack them.
+
+    Raises Unopened for too many entries, and TooMuch for files that are too large.
+    """
     file = source.seekable_file()
     archive = stack.enter_context(tarfile.TarFile(fileobj=Bounded(file, LARGEST_HEADER)))
     for number, entry in enumerate(archive):
@@ -158,7 +164,7 @@ def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
             yield source.unopened(f"it is {what}", ELSEWHERE, name=name)
             continue
-        source.budget.foresee(entry.size)
+        source.budget.check_unpacking(entry.size)
         stream = _Window(file, entry.offset_data, entry.size)
         yield source.member(name, stream, entry.size, packing="", packed_size=entry.size)
 

@@ -40,11 +40,11 @@ class Budget:
         if self.whole:
             self.whole.unpack(size)
 
-    def foresee(self, size: int) -> None:
+    def check_unpacking(self, size: int) -> None:
         """Raises TooMuch if unpacking `size` more bytes would."""
         self._check(self.unpacked + size, "it unpacks")
         if self.whole:
-            self.whole.foresee(size)
+            self.whole.check_unpacking(size)
 
     def make(self, size: int) -> None:
         """Count bytes of rows. Raises TooMuch."""

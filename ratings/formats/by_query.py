@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, RunLine, checked_id, rows_of_each
+from .rows import RatingLine, RunLine, checked_id, rows_or_refusals
 from .source import START_BYTES, Source, Start
 from .strict_json import text_of
 
@@ -33,21 +33,21 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
         line, query, document, number = pair
         yield RatingLine(line, query, document, rater="", grade=values.grade(text_of(number)))
 
-    return rows_of_each(source, _pairs(source), rating_of, CURE)
+    return rows_or_refusals(source, _pairs(source), rating_of, CURE)
 
 
 def read_run(source: Source) -> Iterator[RunLine | Refusal]:
     """The results of each query, best score first; equal scores by document, descending, as trec_eval sorts them.
 
-    Their system is "", as the file names none.
+    Their system is "", as the file names none. What is no number is refused.
     """
     results_of_query: dict[str, list[RunLine]] = {}
     for pair in _pairs(source):
         if isinstance(pair, Refusal):
             yield pair
             continue
-        line, query, document, number = pair
-        result = RunLine(line, query, document, rank=0, score=float(number), system="")  # it gets its rank below
+        line, query, document, score = pair
+        result = RunLine(line, query, document, rank=0, score=float(score), system="")  # the rank is set below
         results_of_query.setdefault(query, []).append(result)
     for results in results_of_query.values():
         best_first = sorted(results, key=attrgetter("score", "document"), reverse=True)
@@ -56,17 +56,17 @@ def read_run(source: Source) -> Iterator[RunLine | Refusal]:
 
 
 def _pairs(source: Source) -> Iterator[tuple[int, str, str, int | float] | Refusal]:
-    """(line, query, document, number) of each pair. In the JSON, query and document are the path to the number."""
+    """(line, query, document, number) of each query and document, in JSON such as {"q1": {"d1": 0.5}}."""
 
     def pair_of(part: strict_json.Part) -> Iterator[tuple]:
         is_number = isinstance(part.value, int | float) and not isinstance(part.value, bool)
-        if len(part.path) != 2 or not is_number:
+        if len(part.path) != 2 or not is_number:  # the path is (query, document)
             raise ValueError(f"{values.quoted(part.value)} is given where documents have numbers")
         query, document = map(str, part.path)
         values.checked_text(query, "query")
         yield part.line, query, checked_id(document, "document", values.DOCUMENT_KEY_LENGTH, source), part.value
 
-    return rows_of_each(source, strict_json.parts(source), pair_of, CURE)
+    return rows_or_refusals(source, strict_json.parts(source), pair_of, CURE)
 
 
 READS = {"results": read_run, "ratings": read_ratings}  # by kind of row

@@ -153,18 +153,17 @@ def are_only_of(kind: str, names: Iterable[str]) -> bool:
     try:
         layout = layout_of(kind, names, {})
     except ValueError:
-        return False
+        return False  # no column holds what rows of this kind need
     column = layout.column
-    # Queries and documents both have a text and an id, so these show nothing.
-    if kind == "queries":
-        return {"key", "need"} <= column.keys() and not is_of_pairs(kind, names)
-    if kind == "documents":
-        return {"title", "body"} <= column.keys() and not is_of_pairs(kind, names)
-    has_documents = any(usual_role("documents", name) in ("title", "body") for name in names)
-    if has_documents:
-        return False
+    # An id and a text do not suffice: queries, documents and tables of pairs of them (with ratings) have them.
+    sure_roles = {"queries": {"key", "need"}, "documents": {"title", "body"}}
+    if kind in sure_roles:
+        return sure_roles[kind] <= column.keys() and not is_of_pairs(kind, names)
+    if any(usual_role("documents", name) in ("title", "body") for name in names):
+        return False  # documents could be read from it, too
     if kind == "results":
         return "rank" in column
+    # A column called score may hold the scores of a system.
     has_grades = "grade" in column and normalised(column["grade"]) != "score"
     return has_grades or bool(layout.raters)
 
@@ -177,25 +176,26 @@ def names_in(role: str, chosen: str | Sequence[str]) -> list[str]:
 
 
 def layout_of(
-    kind: str, names: Iterable[str], chosen: Chosen, *, wide: bool = True, people: Container[str] = ()
+    kind: str, names: Iterable[str], chosen: Chosen, *, uniform: bool = True, people: Container[str] = ()
 ) -> Layout:
-    """The layout of the columns `names`: first by `chosen`, then by the usual names of roles.
+    """Which of the columns `names` holds what: first as people chose (`chosen`), then by their usual names.
 
-    A role that is chosen to be in the column "" is in none. `wide`: where no column holds raters or grades, those
-    without a usual name are of raters if `people` have the name or it says so, and doubtful otherwise. Raises
-    ValueError.
+    A role for which people chose "" has no column. `uniform`: all records have these columns, so that each rater
+    may have one, unless a column holds raters or grades. A column without a usual name is then of a rater if it is
+    named for one of `people`, or as raters often are, and doubtful otherwise. Raises ValueError where people chose
+    a column that does not exist, and where no column holds what rows of `kind` need.
     """
     names = list(names)
-    several = SEVERAL.get(kind, "")  # the role that several columns may have, if there is one
-    check_chosen(f"column of {kind}", [*NAMES[kind], several], names, chosen)
+    role_of_several = SEVERAL.get(kind, "")  # RATERS or FIELDS, which several columns may have; "" for results
+    check_chosen(f"column of {kind}", [*NAMES[kind], role_of_several], names, chosen)
     raters = tuple(names_in(RATERS, chosen.get(RATERS, "")))
     fields = tuple(names_in(FIELDS, chosen.get(FIELDS, "")))
     doubtful: tuple[str, ...] = ()
     column = _column_of_each_role(kind, names, chosen, {*raters, *fields})
     other_names = [name for name in names if name not in {*column.values(), *raters, *fields}]
-    if several == RATERS and RATERS not in chosen and wide and not {"rater", "grade"} & column.keys():
+    if role_of_several == RATERS and RATERS not in chosen and uniform and not {"rater", "grade"} & column.keys():
         raters, doubtful = _raters_in(other_names, people)
-    if several == FIELDS and FIELDS not in chosen:
+    if role_of_several == FIELDS and FIELDS not in chosen:
         of_pairs = is_of_pairs(kind, names)
         fields = tuple(name for name in other_names if is_field(kind, name, of_pairs))
     ignored = tuple(name for name in other_names if name not in {*raters, *doubtful, *fields})
@@ -208,23 +208,24 @@ def layout_of(
 def _column_of_each_role(
     kind: str, names: Sequence[str], chosen: Chosen, raters_or_fields: set[str]
 ) -> dict[str, str]:
-    """The column of each role that has one: the chosen column, or the first with a usual name.
+    """Role -> the column that holds it: the one that people chose, or the first with a usual name.
 
-    `raters_or_fields`: columns that are chosen as raters or fields, and have no other role.
+    `raters_or_fields`: the columns that people chose as raters or fields, and that have no other role. Raises
+    ValueError where two columns are equally likely.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
     column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
-    column.pop(SEVERAL.get(kind, ""), None)
+    column.pop(SEVERAL.get(kind, ""), None)  # a role of several columns has no place here
     for role, likeliest_first in usual_names.items():
         if role in chosen:
             continue
         if kind == "ratings" and raters_or_fields and role in ("rater", "grade"):
             continue  # columns of raters hold the grades themselves
-        free = [name for name in names if name not in {*column.values(), *raters_or_fields}]
-        candidates = with_usual_names(free, likeliest_first)
+        remaining_names = [name for name in names if name not in {*column.values(), *raters_or_fields}]
+        candidates = with_usual_names(remaining_names, likeliest_first)
         if candidates:
             if role == "text":
-                _refuse_two_texts(candidates, free)
+                _refuse_two_texts(candidates, remaining_names)
             if role == "grade":
                 _refuse_two_grades(candidates)
             column[role] = candidates[0]
@@ -251,27 +252,27 @@ def is_of_no_rater(name: str) -> bool:
 
 
 def check_chosen(what: str, roles: Iterable[str], names: Sequence[str], chosen: Chosen) -> None:
-    """Raises ValueError for a chosen role that is not among `roles`, and for a column that is not among `names`.
+    """Raises ValueError where a chosen role is not among `roles`, or a chosen column is not among `names`.
 
-    `what`: whose columns these are, such as "column of queries".
+    `what`: the columns in messages, such as "column of queries".
     """
     for role, columns in chosen.items():
         if role not in roles:
-            possible = ", ".join(filter(None, roles))
+            possible = ", ".join(filter(None, roles))  # a role may be "", where there is none of several columns
             raise ValueError(f"no {what} holds the {values.quoted(role)}; it may hold the {possible}")
         for name in names_in(role, columns):
             if name not in names:
                 raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")
 
 
-def _refuse_two_texts(candidates: list[str], free: list[str]) -> None:
+def _refuse_two_texts(candidates: list[str], remaining_names: list[str]) -> None:
     """Raises ValueError if two columns could hold the text of a query: one of them would be lost.
 
-    Of the columns text and query, query is the key unless another of the `free` columns may be.
+    Of the columns text and query, query is the key unless another of the columns without a role may be.
     """
     has_both = {"text", "query"} <= set(map(normalised, candidates))
     if has_both and any(
-        normalised(name) in NAMES["queries"]["key"] for name in free if normalised(name) != "query"
+        normalised(name) in NAMES["queries"]["key"] for name in remaining_names if normalised(name) != "query"
     ):
         raise ValueError("the text may be in the column 'query' or 'text'")
 

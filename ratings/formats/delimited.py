@@ -30,36 +30,37 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     others are empty, and so are the last ones of lines with tabs and without a header. The apostrophe that keeps a
     spreadsheet from computing a cell is removed, unless the source is raw.
     """
-    begun = source.reading.header_line  # the line on which the next record begins
-    size = 0  # characters of that record so far
+    record_line = source.reading.header_line  # the line on which the next record begins
+    record_size = 0  # characters of that record so far
     width = 0
-    last: Line | None = None  # the line that was read last; None at the end of the file
+    last_line: Line | None = None  # the line that was read last; None at the end of the file
 
     def text_lines() -> Iterator[str]:
-        """The lines for csv.reader, each with its end.
+        """The lines for csv.reader, each with its end. Sets `last_line`, and adds each line to `record_size`.
 
-        Raises Refused at the first line that is refused: a cell may run over lines, so the next record is unknown.
+        Raises Refused for the first line that is refused: a quoted cell may run over lines, so nobody knows where
+        the next record would begin. Also for a record that is too long.
         """
-        nonlocal size, last
+        nonlocal record_size, last_line
         for item in source.lines():
             if isinstance(item, Refusal):
                 raise Refused([item])
-            last = item
-            size += len(item.text)
-            if size > LONGEST_LINE:
+            last_line = item
+            record_size += len(item.text)
+            if record_size > LONGEST_LINE:
                 problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
-                raise Refused([source.refusal(begun, problem, WIDTH_CURE)])
+                raise Refused([source.refusal(record_line, problem, WIDTH_CURE)])
             yield _line(item)
-        last = None
+        last_line = None
 
     may_be_shorter = delimiter == "\t" and source.reading.header is False
     quoting: Literal[0, 3] = csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL
     reader = csv.reader(text_lines(), delimiter=delimiter, strict=True, quoting=quoting)
     try:
         for cells in reader:
-            line = begun
-            begun = reader.line_num + source.reading.header_line
-            size = 0
+            line = record_line
+            record_line = reader.line_num + source.reading.header_line
+            record_size = 0
             if not any(cell.strip() for cell in cells):
                 continue
             width = width or len(cells)
@@ -78,8 +79,8 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
         source.stopped = True
         yield from error.refusals
     except csv.Error:
-        problem, how = _broken(last)
-        yield source.stop(begun, problem, *how)
+        problem, cure = _broken(last_line)
+        yield source.stop(record_line, problem, *cure)
 
 
 def _broken(line: Line | None) -> tuple[str, tuple[Cure, ...]]:

@@ -30,24 +30,27 @@ def delimiter_of(start: Start) -> str:
     """The delimiter of the text; NO_DELIMITER for text of one column.
 
     It is the one that the first line declares, or else the one that gives the first record the most usual names of
-    columns; among equals, the one that gives the most records the width of the first.
+    columns; among equals, the one that gives the most records as many cells as the first; among those, the first
+    of DELIMITERS.
     """
     if declared := _declared_delimiter(start):
         return declared
-    scores = {}  # delimiter that can be it -> (usual names, records as wide as the first)
+    scores = {}  # delimiter that can be it -> (number of usual names, number of records as wide as the first)
     for delimiter in DELIMITERS:
         first, *below = first_records(start, delimiter) or [[]]
-        as_wide = sum(len(cells) == len(first) for cells in below)
-        usual_names = sum(map(is_usual, first))
-        if len(first) > 1 and (2 * as_wide >= len(below) or usual_names > 1):
-            scores[delimiter] = (usual_names, as_wide)
+        as_wide_count = sum(len(cells) == len(first) for cells in below)
+        usual_name_count = sum(map(is_usual, first))
+        # Half of the records must be as wide as the first, unless two usual names show that it is a header.
+        if len(first) > 1 and (2 * as_wide_count >= len(below) or usual_name_count > 1):
+            scores[delimiter] = (usual_name_count, as_wide_count)
     return max(scores, key=lambda delimiter: scores[delimiter]) if scores else NO_DELIMITER
 
 
 def first_records(start: Start, delimiter: str) -> list[list[str]]:
-    """The first record and up to SAMPLED_RECORDS below it, without blank lines, until one cannot be read.
+    """The cells of the first record and of up to SAMPLED_RECORDS below it, without records that are blank.
 
-    Records are cut to one cell more than is allowed, so that a table that is too wide takes no longer.
+    They end before the first record that csv cannot read. Each has at most one cell more than is allowed, which is
+    enough to show that a table is too wide.
     """
     text = start.text.partition("\n")[2] if _declared_delimiter(start) else start.text
     if len(start.data) >= START_BYTES:
@@ -55,7 +58,7 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
     records: list[list[str]] = []
     with suppress(csv.Error):
         rows = csv.reader(
-            (f"{line}\n" for line in text.split("\n")),
+            (f"{line}\n" for line in text.split("\n")),  # with their ends, as a quoted cell may run over lines
             delimiter=delimiter,
             quoting=csv.QUOTE_NONE if start.unquoted else csv.QUOTE_MINIMAL,
         )
@@ -63,7 +66,7 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
             cells = row[: MOST_COLUMNS + 1]
             if any(cell.strip() for cell in cells):
                 records.append(cells)
-            if len(records) > SAMPLED_RECORDS:
+            if len(records) > SAMPLED_RECORDS:  # the first one and the others
                 break
     return records
 
@@ -77,18 +80,19 @@ def has_header(kind: str, start: Start, delimiter: str = "") -> bool | None:
 def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool | None:
     """Whether the cells of `first` are names of columns and not a row like those `below`. None: in doubt.
 
-    Rows of other kinds than queries need columns with usual names or chosen ones, so a wrong guess is refused
-    later, and here few signs are enough.
+    Only queries may be in doubt. Rows of other kinds need columns with usual names or chosen ones, so that a wrong
+    guess is refused later.
     """
     cells = [cell.strip() for cell in first]
     if kind != "queries":
         roles = {usual_role(kind, cell) for cell in cells}
         return set(NEEDED[kind]) <= roles or not any(map(is_number, cells))
-    signs = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # of a header
-    if not signs:
+    sign_count = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # what speaks for a header
+    if not sign_count:
         return False
+    # A digit speaks against a header, and a single column shows too little.
     unusual_with_digit = any(_digit.search(cell) for cell in cells if not is_usual(cell))
-    return True if signs > 1 and len(cells) > 1 and not unusual_with_digit else None
+    return True if sign_count > 1 and len(cells) > 1 and not unusual_with_digit else None
 
 
 def _stands_above_ids(cells: list[str], below: list[list[str]]) -> bool:
@@ -115,20 +119,23 @@ def is_table(start: Start) -> bool:
 
 
 def line_below_title(kind: str, start: Start) -> int:
-    """The number of the line below a title that seems to name the columns; 0 without one or without a title."""
-    if is_known(kind, start):
+    """The number of the line that names the columns, where a title of one or more lines stands above it.
+
+    0 where the first line may name them itself, and where no line does.
+    """
+    if begins_with_header(kind, start):
         return 0
     text = start.text
     for number in range(2, LAST_HEADER_LINE + 1):
-        text = text.partition("\n")[2]  # from line `number` on
+        text = text.partition("\n")[2]  # from line `number` on, as the loop drops one line each time
         below = start._replace(text=text)
         is_blank = not text.partition("\n")[0].strip()
-        if not is_blank and is_known(kind, below) and delimiter_of(below) != NO_DELIMITER:
+        if not is_blank and begins_with_header(kind, below) and delimiter_of(below) != NO_DELIMITER:
             return number
     return 0
 
 
-def is_known(kind: str, start: Start) -> bool:
+def begins_with_header(kind: str, start: Start) -> bool:
     """Whether the first record may name the columns that rows of `kind` need."""
     first = next(iter(first_records(start, delimiter_of(start))), [])
     roles = {usual_role(kind, cell) for cell in first}

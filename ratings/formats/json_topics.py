@@ -6,7 +6,7 @@ from typing import Any
 
 from . import strict_json, tables, values
 from .refusal import Refusal
-from .rows import Topic, rows_of_each
+from .rows import Topic, rows_or_refusals
 from .source import Source, Start
 
 CURE = 'Give a list such as [{"id": "q1", "text": "…"}], or an object such as {"q1": "…"}.'
@@ -30,16 +30,17 @@ def is_topics(start: Start) -> bool:
 def _members(text: str) -> dict[str, Any]:
     """The first members, by their quoted names, of an object that maps keys to topics; {} for any other.
 
-    An object whose first member has a usual name of a column is a topic itself, alone or in JSON lines.
+    `text`: the first bytes of a file, which may end within a member. An object whose first member has a usual name
+    of a column, such as {"id": "q1", …}, is a topic itself, alone or in JSON lines.
     """
     members: dict[str, Any] = {}
-    name = _name.match(text)
+    name = _name.match(text)  # the { or the comma, the name in its quotation marks, and the colon
     if not name or tables.usual_role("queries", name[1].strip('"')):
         return members
     while name and len(members) < MEMBERS_LOOKED_AT:
         value, end = _value(text, name.end())
         if value is None:
-            break  # it ends behind the first bytes
+            break  # the text ends within this value
         members[name[1]] = value
         name = _name.match(text, end)
     return members
@@ -80,52 +81,53 @@ def read_topics(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _topics_and_turns(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
-    """The topics; in place of a conversation its turns, with keys such as 31_1, as TREC numbers them."""
+    """The line and the members of each topic; in place of a conversation those of each of its turns."""
 
-    def turns_of(item: tuple[int, dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def topics_of(item: tuple[int, dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The topic itself, or a topic for each turn of a conversation, with a key such as 31_1, as in TREC."""
         line, record = item
         if not _turns_of(record):
             yield item
             return
         source.note_once("its topics are conversations, of which each turn is a query.")
-        topic = next((record[name] for name in ("number", "id", "key") if name in record), "")
+        topic_key = next((record[name] for name in ("number", "id", "key") if name in record), "")
         for place, turn in enumerate(_turns_of(record), 1):
             if "response" in turn and not _text_of_turn(turn):
                 continue  # the system alone speaks
             number = turn.get("number", turn.get("turn_id", place))
-            yield line, {"key": f"{topic}_{number}", "text": _text_of_turn(turn)}
+            yield line, {"key": f"{topic_key}_{number}", "text": _text_of_turn(turn)}
 
-    return rows_of_each(source, _records(source), turns_of, CURE)
+    return rows_or_refusals(source, _records(source), topics_of, CURE)
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
-    """The line of each topic, and its members. A topic under a key gets it as the member "key"."""
+    """The line and the members of each topic. Of a topic under a key, such as {"q1": …}, "key" has the key."""
     line = 0
-    record: dict[str, Any] = {}  # the topic under a key whose members are being read, which begins on `line`
+    record: dict[str, Any] = {}  # the members so far of a topic under a key, which begins on `line`
     for part in strict_json.parts(source):
         if isinstance(part, Refusal):
             yield part
             continue
         # A topic in a list has the path (3,), or ("topics", 3) where a member of an object holds the list. Of a
         # topic under the key q1, ("q1",) is the text, and ("q1", "need") is a member.
-        key, *inside = part.path
-        if isinstance(part.path[-1], int):
-            if inside and key not in TOPIC_LIST_MEMBERS:
-                yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
-                return
-            if isinstance(part.value, dict):
-                yield part.line, part.value
-            else:
-                problem = f"{values.quoted(part.value)} is given where a topic is expected"
-                yield source.refusal(part.line, problem, CURE)
-            continue
-        if record and record["key"] != key:
-            yield line, record
-            record = {}
-        if not record:
-            line = part.line
-        record |= {inside[0] if inside else "text": part.value, "key": key}
-    if record:
+        key, *names = part.path
+        is_in_list = isinstance(part.path[-1], int)
+        if is_in_list and names and key not in TOPIC_LIST_MEMBERS:
+            yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
+            return
+        if is_in_list and isinstance(part.value, dict):
+            yield part.line, part.value
+        elif is_in_list:
+            problem = f"{values.quoted(part.value)} is given where a topic is expected"
+            yield source.refusal(part.line, problem, CURE)
+        else:
+            if record and record["key"] != key:  # the members of the next topic begin
+                yield line, record
+                record = {}
+            if not record:
+                line = part.line
+            record |= {names[0] if names else "text": part.value, "key": key}
+    if record:  # the last topic
         yield line, record
 
 

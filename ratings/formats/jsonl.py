@@ -6,7 +6,7 @@ from typing import Any
 
 from . import values
 from .refusal import Refusal
-from .rows import rows_of_each
+from .rows import rows_or_refusals
 from .source import Line, Source, Start
 from .strict_json import Part, loaded, parts
 
@@ -32,8 +32,8 @@ def first_object(start: Start) -> dict[str, Any]:
 def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     """The line and the members of each object, in the order of the file."""
     if is_list(source.start):
-        return rows_of_each(source, parts(source), _in_list, CURE)
-    return rows_of_each(source, source.lines(), _in_line, CURE)
+        return rows_or_refusals(source, parts(source), _in_list, CURE)
+    return rows_or_refusals(source, source.lines(), _in_line, CURE)
 
 
 def _in_list(part: Part) -> Iterator[tuple[int, dict[str, Any]]]:

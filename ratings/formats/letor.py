@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from . import values
 from .refusal import Refusal, WrongCell
-from .rows import RatingLine, Topic, rows_of_each, unique_topics
+from .rows import RatingLine, Topic, rows_or_refusals, unique_topics
 from .source import Line, Source, Start
 
 CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
@@ -32,7 +32,7 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
             query, document, grade, _ = _cells(text)
             yield RatingLine(line.number, query, document, rater="", grade=values.grade(grade))
 
-    return rows_of_each(source, source.lines(), rating_of, CURE)
+    return rows_or_refusals(source, source.lines(), rating_of, CURE)
 
 
 def read_queries(source: Source) -> Iterator[Topic | Refusal]:
@@ -44,33 +44,40 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
-    """One topic for each query, from the first line that gives its text: a comment, or else its first document."""
+    """A topic for each query, with the text in a comment, or else the text after its first document.
+
+    A query without a comment is refused where the text after a later document is another one.
+    """
     text_of_query: dict[str, str] = {}  # the text after the first document, by the key of the query
-    settled = set()  # keys of queries that have their text from a comment, or were refused
+    finished_keys = set()  # of queries whose text is in a comment, or that were refused: no text is compared
 
     def topics_of(line: Line) -> Iterator[Topic]:
+        """The topic of a line that gives the text of a query for the first time; nothing for other lines.
+
+        Raises ValueError. Reads and adds to `text_of_query` and `finished_keys`.
+        """
         text = line.text.strip()
         if header := _header.match(text):
             key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-            settled.add(key)
+            finished_keys.add(key)
             yield Topic(line.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
         elif text and not text.startswith("#"):
             key, _, _, query_text = _cells(text)
-            if key in settled:
+            if key in finished_keys:
                 return
             if key not in text_of_query:
                 text_of_query[key] = query_text
                 try:
                     yield Topic(line.number, key, values.checked_text(query_text, f"text of query {key}"))
                 except ValueError as error:
-                    settled.add(key)
+                    finished_keys.add(key)
                     raise WrongCell(str(error), TEXT_CURE) from error
             elif query_text != text_of_query[key]:
-                settled.add(key)
+                finished_keys.add(key)
                 earlier = values.quoted(text_of_query[key])
                 raise WrongCell(f"query {key} has another text after its document, not {earlier}", TEXT_CURE)
 
-    return rows_of_each(source, source.lines(), topics_of, CURE)
+    return rows_or_refusals(source, source.lines(), topics_of, CURE)
 
 
 def _cells(text: str) -> tuple[str, str, str, str]:

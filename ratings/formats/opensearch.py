@@ -6,7 +6,7 @@ from typing import Any
 
 from . import strict_json, values
 from .refusal import Refusal
-from .rows import RatingLine, Topic, checked_id, rows_of_each, unique_topics
+from .rows import RatingLine, Topic, checked_id, rows_or_refusals, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -74,18 +74,21 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
 
 
 def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, member: str) -> Iterator:
-    """The rows of each record in the member, at the top of the file or in each hit of a saved answer."""
+    """The rows of each record in the list `member`, at the top of the file or in each hit of a search's answer.
+
+    `rows_of`: makes the rows of the line and a record.
+    """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
-        records = [part.value] if part.path[0] == member else []  # at the top each record is a part
-        if part.path == ("hits", "hits"):  # in a saved answer the list of all hits is one part
+        records = [part.value] if part.path[0] == member else []  # at the top, each record is a part of its own
+        if part.path == ("hits", "hits"):  # in an answer, the list of all hits is one part
             for hit in list_of(part.value, "hits"):
                 document = object_of(object_of(hit, "hit").get("_source"), "_source")
                 records += list_of(document.get(member), member)
         for record in records:
             yield from rows_of(part.line, object_of(record, "record"))
 
-    return rows_of_each(source, strict_json.parts(source), rows_of_part, cure)
+    return rows_or_refusals(source, strict_json.parts(source), rows_of_part, cure)
 
 
 def write_judgments(rows: Iterable[RatingLine]) -> Iterator[str]:

@@ -32,17 +32,17 @@ def is_parquet(start: Start) -> bool:
 
 
 def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
-    """The number of each row, from 1, and its cells by column. Stops where the file is broken."""
+    """The number of each row, from 1, and its cells by column. The last one is a refusal if the file is broken."""
     from pyarrow import ArrowException
 
-    number = 0
+    number = 0  # of the last row that was given; a refusal on line 0 is of the file as a whole
     try:
         file = _opened(source)
         if problem := _wrong_in(file):
             yield source.stop(0, problem, CURE)
             return
-        # What the file says of itself. If it lies, only the count of what was decoded stops it.
-        source.budget.foresee(sum(group.total_byte_size for group in _row_groups(file)))
+        # First by the sizes that the file gives of itself. They may be wrong, so decoded rows are counted, too.
+        source.budget.check_unpacking(sum(group.total_byte_size for group in _row_groups(file)))
         checked_columns = [field.name for field in file.schema_arrow if not _is_plain(field.type)]
         for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
             size = _size(batch)
@@ -53,7 +53,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
             for cells in batch.to_pylist():
                 number += 1
                 yield _plain_row(source, number, cells, checked_columns)
-    except TooMuch as error:
+    except TooMuch as error:  # a ValueError, so it comes before the others
         yield source.stop(number + 1, str(error), budget.CURE)
     except Unopened as error:
         yield source.stop(0, *error.args)
@@ -120,13 +120,17 @@ def _plain(value: Any) -> Any:
 
 
 def _opened(source: Source) -> Any:
-    """The Parquet file, with texts as dictionaries, so that a text repeated in many rows is in memory once."""
+    """The Parquet file, with texts as dictionaries, so that a text repeated in many rows is in memory once.
+
+    It is opened twice, as the first time shows which columns have texts.
+    """
     from pyarrow.parquet import ParquetFile
 
+    # Bytes and elements of the metadata, beyond which pyarrow refuses the file.
     bounds = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
     file = ParquetFile(source.seekable_file(), **bounds)
     if file.metadata.num_columns > MOST_COLUMNS:
-        return file  # `_wrong_in` refuses it
+        return file  # `_wrong_in` refuses it, so it need not be opened again
     text_columns = []
     for column in map(file.schema.column, range(len(file.schema))):
         is_list = column.max_repetition_level > 0
@@ -155,7 +159,7 @@ def _row_groups(file: Any) -> Iterator[Any]:
 
 
 def _wrong_in(file: Any) -> str:
-    """Why the file cannot be read within the limits; "" if it can."""
+    """Why the file cannot be read: too many columns, values or bytes, or two columns of one name; "" if it can."""
     column_count = file.metadata.num_columns
     if column_count > MOST_COLUMNS:
         return f"there are {column_count:,} columns, at most {MOST_COLUMNS:,} are read"
@@ -169,7 +173,7 @@ def _wrong_in(file: Any) -> str:
         if group.total_byte_size > LARGEST_ROW_GROUP:
             return f"a row group holds more than {LARGEST_ROW_GROUP >> 20:,} MB"
         value_count = sum(group.column(i).num_values for i in range(column_count))
-        # Without lists there is a value for each row and column, however many rows.
+        # Only lists have more values than rows and columns. A table without lists may have any number of rows.
         if value_count > max(MOST_VALUES, column_count * group.num_rows):
             return f"a row group holds lists of more than {MOST_VALUES:,} values"
     return ""

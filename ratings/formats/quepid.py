@@ -8,7 +8,7 @@ from typing import Any
 from . import spreadsheet, strict_json, values
 from .columns import BODIES, is_of_no_rater
 from .refusal import Refusal
-from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, rows_of_each, unique_topics
+from .rows import DocumentLine, RatingLine, RunLine, Topic, checked_id, rows_or_refusals, unique_topics
 from .source import Source, Start
 from .strict_json import list_of, object_of, text_of
 
@@ -108,14 +108,15 @@ def read_case_queries(source: Source) -> Iterator[Topic | Refusal]:
 def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
     """The results as one system that has the name of the snapshot. Documents that were only rated are no results.
 
-    All are kept until the end of the file: the texts of queries and the name may stand behind the results.
+    The results are made at the end of the file, as the texts of queries and the name may stand behind the
+    rankings.
     """
     name = ""
     texts = {}  # id of a query -> its text
     rankings = []  # (the line on which a ranking begins, the id of its query, its documents in order)
 
-    def keep(part: strict_json.Part) -> Iterator[RunLine]:
-        """Keeps what the part says; no row is known yet."""
+    def remember(part: strict_json.Part) -> tuple[()]:
+        """Adds what the part says to `name`, `texts` and `rankings`. Makes no row. Raises ValueError."""
         nonlocal name
         if part.path == ("name",):
             name = text_of(part.value)
@@ -125,10 +126,10 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
             results = [object_of(result, "result") for result in list_of(part.value, "results")]
             returned = [result for result in results if result.get("rated_only") is not True]
             documents = [_document(result, source, "id") for result in returned]
-            rankings.append((part.line, str(part.path[-1]), documents))
-        return iter(())
+            rankings.append((part.line, str(part.path[-1]), documents))  # the path is ("docs", id of the query)
+        return ()
 
-    yield from rows_of_each(source, strict_json.parts(source), keep, CURE)
+    yield from rows_or_refusals(source, strict_json.parts(source), remember, CURE)  # only refusals
     for line, query_id, documents in rankings:
         if query_id not in texts:
             yield source.refusal(line, f"query {values.quoted(query_id)} is not among the queries", CURE)
@@ -149,14 +150,15 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
                 earlier_keys.add(key)
                 yield _with_content(part.line, key, fields)
 
-    return rows_of_each(source, strict_json.parts(source), documents_of, CURE)
+    return rows_or_refusals(source, strict_json.parts(source), documents_of, CURE)
 
 
 def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
-    """A CSV with a row for each pair and a column for each rater, as Quepid imports it into a book.
+    """A CSV with a row for each query and document and a column for each rater, as Quepid imports it into a book.
 
-    It has no place for comments, times and reasons. The rows must be grouped by pair. Raises ValueError for a
-    rater whose column would not be read as that of a rater.
+    It has no place for comments, times and reasons. `rows` must be grouped by query and document. Raises
+    ValueError for a rater whose name would be read as that of another column. `raw`: a spreadsheet may compute
+    cells.
     """
     by_pair = groupby(rows, key=lambda row: (row.query, row.document))
     # (query, document) -> rater -> cell

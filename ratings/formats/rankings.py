@@ -68,22 +68,26 @@ def in_32_bits(scores: np.ndarray) -> np.ndarray:
 
 
 def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
-    """The first line whose score differs from an earlier one, and is equal to it in 32 bits; None without one."""
+    """The first line of a ranking whose score differs from an earlier one, but not as a 32-bit float; or None.
+
+    `lines` and `scores`: the number of the line and the score of each result, int64 and float64[results].
+    """
     scores_32 = in_32_bits(scores)
-    near = (scores_32[1:] == scores_32[:-1]) & (scores[1:] != scores[:-1])
-    if not near.any() and not (scores_32[1:] > scores_32[:-1]).any():
-        return None  # most files are in order, and need no sort
+    is_near_neighbour = (scores_32[1:] == scores_32[:-1]) & (scores[1:] != scores[:-1])
+    is_descending = not (scores_32[1:] > scores_32[:-1]).any()
+    if is_descending and not is_near_neighbour.any():
+        return None  # in descending order, only neighbours can be equal; most files are so, and need no sort
     # Sorted into groups of scores that are equal in 32 bits, and by line within a group.
     order = np.lexsort((lines, scores_32))
     lines, scores_32, scores = lines[order], scores_32[order], scores[order]
     is_first_of_group = np.append(True, scores_32[1:] != scores_32[:-1])
     group_begin = np.maximum.accumulate(np.where(is_first_of_group, np.arange(len(order)), 0))
-    earlier = scores[group_begin]  # of each score: the first one of its group
-    differing = np.flatnonzero(scores != earlier)
+    earlier_scores = scores[group_begin]  # for each score: the one on the first line of its group
+    differing = np.flatnonzero(scores != earlier_scores)
     if not differing.size:
         return None
     first = differing[np.argmin(lines[differing])]
-    return NearTie(int(lines[first]), float(scores[first]), float(earlier[first]))
+    return NearTie(int(lines[first]), float(scores[first]), float(earlier_scores[first]))
 
 
 def best_first(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray:
@@ -94,7 +98,7 @@ def best_first(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray
     """
     if order != "score":
         return np.argsort(ranking.ranks, kind="stable")
-    return np.lexsort((-by_key(ranking, ranking.scores), -ranking.scores))
+    return np.lexsort((-places_by_key(ranking, ranking.scores), -ranking.scores))
 
 
 def without_copies(ranking: FoundRanking | Stretch, order: str | None) -> np.ndarray:
@@ -105,14 +109,15 @@ def without_copies(ranking: FoundRanking | Stretch, order: str | None) -> np.nda
     return np.sort(np.fromiter(best.values(), np.int64))
 
 
-def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
-    """How ties break: int64[results], which rise with the keys of documents among results of equal score.
+def places_by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
+    """The place of each result among those of equal score, by the keys of documents, ascending: int64[results].
 
-    0 for a result whose score no other has. Places are compared within one score only.
+    Only the order of the places within one score has a meaning. 0 for a result whose score no other has.
     """
     order = np.argsort(scores)
-    equal = scores[order][1:] == scores[order][:-1]  # each score and the next one
-    tied = order[np.append(equal, False) | np.append(False, equal)]
+    equals_next = scores[order][1:] == scores[order][:-1]  # bool[results - 1], in the order of scores
+    # The indices of results whose score equals the next or the previous one.
+    tied = order[np.append(equals_next, False) | np.append(False, equals_next)]
     tied_by_key = sorted(tied.tolist(), key=lambda i: str(ranking.documents[i]))
     places = np.zeros(len(scores), np.int64)
     places[tied_by_key] = np.arange(len(tied_by_key))
@@ -120,9 +125,9 @@ def by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.ndarray:
 
 
 def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusal]:
-    """A refusal for each result whose document an earlier result has."""
+    """A refusal for each result whose document an earlier result has. `sources`: by the numbers in `files`."""
     if len(set(ranking.documents)) == len(ranking.documents):
-        return
+        return  # most rankings have no repeated document
     cure = [TWO_RANKINGS_CURE] if begins_anew(ranking) else [KEEP_ONE, KEEP_FIRST]
     first_index: dict[str, int] = {}  # of each document
     for i, key in enumerate(ranking.documents):
@@ -154,17 +159,17 @@ def begins_anew(ranking: FoundRanking) -> bool:
 def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: bool) -> tuple[int, Refusal] | None:
     """How many results contradict the one above them, and the refusal of the first of them; None where none does.
 
-    Results are taken by rank. One contradicts if it has the same rank as the one above it. `agree`: scores must
-    agree with the ranks, so one also contradicts if its score is higher than that of the one above.
+    The one above is that of the next better rank. A result contradicts it with the same rank, and, if `agree` says
+    that scores must agree with ranks, with a higher score.
     """
     by_rank = np.argsort(ranking.ranks, kind="stable")
     ranks, scores = ranking.ranks[by_rank], ranking.scores[by_rank]
-    wrong = ranks[1:] == ranks[:-1]
+    contradicts = ranks[1:] == ranks[:-1]  # bool[results - 1]: of each result but the first
     if agree:
-        wrong |= scores[1:] > scores[:-1]
-    if not wrong.any():
+        contradicts |= scores[1:] > scores[:-1]
+    if not contradicts.any():
         return None
-    upper = int(np.argmax(wrong))  # the result above the first wrong one
+    upper = int(np.argmax(contradicts))  # by rank: the result above the first one that contradicts
     lower = upper + 1
     if ranks[lower] == ranks[upper]:
         problem = f"rank {ranks[lower]} already appears"
@@ -174,7 +179,7 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
         problem = f"rank {ranks[lower]} has the score {scores[lower]}, {above}"
         cure = [BY_RANK, BY_SCORE]
     refusal = _refusal(ranking, sources, int(by_rank[lower]), problem, *cure, other=int(by_rank[upper]))
-    return int(np.count_nonzero(wrong)), refusal
+    return int(np.count_nonzero(contradicts)), refusal
 
 
 def all_contradictions(first: Refusal, system: str, count: int, contradicting: int, rankings: int) -> Refusal:

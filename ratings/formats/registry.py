@@ -107,7 +107,7 @@ FORMATS = (
     _table("jsonl", _OBJECTS, tables.is_objects, tables.write_as_json, ending="jsonl"),
     _text("json-topics", _JSON_TOPICS, json_topics.is_topics, json_topics.READS),
     _text("trec-documents", "TREC documents (<DOC>, <DOCNO>)", trec_documents.is_documents, trec_documents.READS),
-    _table("csv", _CSV, header.is_known, tables.write, spreadsheet=True, ending="csv"),
+    _table("csv", _CSV, header.begins_with_header, tables.write, spreadsheet=True, ending="csv"),
     _only_written("quepid-book-csv", _BOOK_CSV, {"ratings": quepid.write_book}, "csv", spreadsheet=True),
     _only_written("quepid-csv", _QUEPID_CSV, {"judgments": quepid.write_judgments}, "csv", spreadsheet=True),
     _text("trec-run", "TREC run", trec.is_run, {"results": trec.read_run}, **_RUN),
@@ -160,15 +160,15 @@ def writable(kind: str) -> list[Format]:
 
 
 def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
-    """The format that the first bytes of `source` show, or a refusal.
+    """The format that the first bytes of `source` show, or the refusal of a file that is in none or in doubt.
 
-    Text that shows none gets the format `default`, whose refusals are more helpful than "unknown format".
+    Text that shows none gets the format called `default`, whose refusals are more helpful than "unknown format".
     """
     start = source.start
     if problem_and_cure := source.why_unopened or unsupported(start) or _of_another_tool(start):
         return source.refusal(0, *problem_and_cure)
     format = _likely(source, kind, default)
-    if refusal := _doubt(source, kind, format):
+    if refusal := _refusal_if_in_doubt(source, kind, format):
         return refusal
     if format is None:
         return _default_of(source, kind, default)
@@ -183,15 +183,19 @@ def _fitting(kind: str, start: Start) -> Format | None:
 
 
 def _likely(source: Source, kind: str, default: str) -> Format | None:
-    """The format that fits, or one that nearly fits and whose refusals name its columns; None without one."""
+    """The format that fits the first bytes; else CSV for tables and TREC qrels for what is nearly that; else None.
+
+    The refusals of a format that nearly fits name its columns, so people see what is wrong.
+    """
     start, reading = source.start, source.reading
     format = _fitting(kind, start)
     if start.text.lstrip().startswith(("<", "{", "[")):
-        return format
+        return format  # markup or JSON, and no table of cells
     # Only for a table do people choose columns, or say that it has a header.
     is_chosen_table = bool(reading.columns) or reading.header is True
     if format is not None:
         return BY_NAME["csv"] if is_chosen_table and format.name in LIKE_TABLES else format
+    # No format fits.
     if is_chosen_table or reading.header is False or (default != "csv" and header.is_table(start)):
         return BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NO_DELIMITER
@@ -200,7 +204,7 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
     return None
 
 
-def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
+def _refusal_if_in_doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
     """The refusal of a title above a table, and of qrels with several grades; None for any other file."""
     may_have_title = format in (None, BY_NAME["csv"]) and source.reading.header is None
     if may_have_title and (line := header.line_below_title(kind, source.start)):
@@ -212,22 +216,31 @@ def _doubt(source: Source, kind: str, format: Format | None) -> Refusal | None:
 
 
 def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
-    """The default format of a file in no format of `kind`; a refusal of JSON or TREC unless the default is it."""
-    others = [format for format in FORMATS if kind not in format.reads]
-    fitting = [format for format in others if any(format.fits(other, source.start) for other in format.reads)]
+    """The format called `default`, for a file in no format of `kind`.
+
+    A refusal where it is JSON or TREC and the default is not: it names a format with rows of other kinds, if the
+    file is in one.
+    """
+    formats_of_others = [format for format in FORMATS if kind not in format.reads]
+    fitting = [
+        format
+        for format in formats_of_others
+        if any(format.fits(other_kind, source.start) for other_kind in format.reads)
+    ]
     other_format = fitting[0] if fitting else None
     is_json = source.start.text.lstrip().startswith(("{", "["))
-    is_foreign_trec = other_format is not None and other_format.name in TREC and default not in TREC
-    if not is_foreign_trec and (default == "jsonl" or not is_json):
+    is_unexpected_json = is_json and default != "jsonl"
+    is_unexpected_trec = other_format is not None and other_format.name in TREC and default not in TREC
+    if not is_unexpected_json and not is_unexpected_trec:
         return BY_NAME[default]
     problem = "it is unknown JSON"
     cures: list[Cure] = []
     if other_format:
         problem = f"it is in the format {other_format.name}, which has only {' and '.join(other_format.reads)}"
         cures += [Option("kind", other_kind, f"you want its {other_kind}") for other_kind in other_format.reads]
-    names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
+    json_names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
     cures.append(f"Give {kind} as one object on each line, such as {_OBJECT[kind]}.")
-    return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {names}"))
+    return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {json_names}"))
 
 
 def _of_another_tool(start: Start) -> tuple[str, str] | None:
@@ -260,7 +273,7 @@ def unsupported(start: Start) -> tuple[str, str] | None:
 
 
 def certain_kind(source: Source) -> str | None:
-    """The kind of rows in a file, if its first bytes or its columns leave no doubt.
+    """The kind of rows in a file, if its first bytes or its columns leave no doubt; None if they do.
 
     Nothing else can be read from `source` afterwards. Raises Refused for a file that no format can read.
     """
@@ -271,9 +284,9 @@ def certain_kind(source: Source) -> str | None:
             return None  # people can choose an option that makes it readable
         raise Refused([refusal])
     fitting = {kind: _fitting(kind, start) for kind in KINDS}
-    name_of_format = {kind: format.name for kind, format in fitting.items() if format}
+    name_of_format = {kind: format.name for kind, format in fitting.items() if format}  # by kind of row
     table_formats = sorted(tables.TABLE_FORMATS.intersection(name_of_format.values()))
-    if table_formats:
+    if table_formats:  # of a table, the columns decide, whatever its kind is
         names = tables.columns_of(table_formats[0], "ratings", source)
         certain = [kind for kind in name_of_format if columns.are_only_of(kind, names)]
     else:
@@ -282,10 +295,10 @@ def certain_kind(source: Source) -> str | None:
 
 
 def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusal]:
-    """The refusals, by name, of tables of queries or documents whose usual columns are not those of the first.
+    """The refusals of tables of queries or documents whose columns are not those of the first one, by their names.
 
-    Files that are imported together may be of several kinds, as in an archive of BEIR. A query and a document look
-    alike: both may have an id and a text. Reads no more than the first bytes.
+    Only columns with usual names are compared. Files that are imported together may be of several kinds, as in an
+    archive of BEIR, and a query and a document look alike: both may have an id and a text. Reads only first bytes.
     """
     if kind not in ("queries", "documents") or len(sources) < 2:
         return {}
@@ -300,6 +313,7 @@ def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusa
         names = tables.columns_of(format.name, kind, beginning)
         usual_columns[source.name] = set(filter(columns.is_usual, names))
         first_table = next(iter(usual_columns))
+        # The columns that one of the two tables has, and not the other.
         if differing := sorted(usual_columns[source.name] ^ usual_columns[first_table]):
             problem = f"its columns are not those of {first_table} ({columns.listed(differing)})"
             refusals[source.name] = source.refusal(0, problem, _SEPARATELY)
@@ -307,16 +321,17 @@ def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusa
 
 
 def _is_unmistakable(format: str, start: Start) -> bool:
-    """Whether a file in this format, without named columns, hardly holds rows of another kind."""
+    """Whether a file in this format, which is no table, hardly holds rows of another kind than the format's."""
     if format in ("by-query", "json-topics"):
         return False  # scores may be whole numbers, too, and products have titles
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":
-        return trec.has_few_iterations(start)
+        return trec.has_few_iterations(start)  # otherwise it may be the output of trec_eval
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
-    # Lines of key, tab, text. Numbers or ids in the last column would be grades or documents.
+    # What remains are topics on lines of key, tab, text. Numbers or ids behind the tab would be grades or
+    # documents.
     last_cells = [cells[-1].strip() for cells in header.first_records(start, "\t")]
     has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last_cells)
     return has_words and header.has_header("queries", start, "\t") is False

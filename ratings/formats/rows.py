@@ -82,10 +82,11 @@ def checked_id(value: Any, what: str, longest: int, source: Source) -> str:
     return values.checked_key(key, what, longest)
 
 
-def rows_of_each(source: Source, items: Iterable, rows_of: Callable[[Any], Iterable], cure: Cure) -> Iterator:
-    """The rows that `rows_of` makes of each item of a reader; refusals stay, and its ValueError becomes one.
+def rows_or_refusals(source: Source, items: Iterable, rows_of: Callable[[Any], Iterable], cure: Cure) -> Iterator:
+    """The rows that `rows_of` makes of each item, or a refusal of the item where `rows_of` raises ValueError.
 
-    An item is a tuple that begins with its line.
+    `items`: what a reader gives, tuples that begin with the number of their line. Refusals among them are passed
+    on. `cure`: of a ValueError that has no cure of its own.
     """
     for item in items:
         if isinstance(item, Refusal):
@@ -94,7 +95,8 @@ def rows_of_each(source: Source, items: Iterable, rows_of: Callable[[Any], Itera
         try:
             yield from rows_of(item)
         except ValueError as error:
-            yield source.refusal(item[0], str(error), *cure_of(error, cure))
+            line = item[0]
+            yield source.refusal(line, str(error), *cure_of(error, cure))
 
 
 def one_by_one(rows: Iterable[Any]) -> Iterator[Any]:
@@ -152,32 +154,32 @@ def size_of(row: tuple) -> int:
 def unique_topics(
     source: Source, topics: Iterable[Topic | Refusal], cure: str, *, of_table: bool = False
 ) -> Iterator[Topic | Refusal]:
-    """Each query once, with the need, tags and weight that any of its lines gives.
+    """Each query once, with the need, tags and weight that any of its lines gives; and the refusals.
 
-    A line that gives another need, tag or weight is refused. `of_table`: note how many lines repeat a query, and
-    offer, as a cure of such a refusal, the option that no column holds the fact.
+    A line whose need, tags or weight contradict those of an earlier line is refused with `cure`. `of_table`: a
+    note says how many lines repeat a query, and such a refusal offers to say that no column holds the need (or the
+    like).
     """
     merged: dict[tuple, Topic] = {}  # (key, text) -> the first topic of a query, with facts of the later ones
-    empty = (None, "", ())  # of a line that does not give the fact
-    repeats = 0
+    empty_values = (None, "", ())  # the line does not give the fact
+    repeat_count = 0  # lines with a query that an earlier line has
     for topic in topics:
         if isinstance(topic, Refusal):
             yield topic
             continue
         query = topic.key, topic.text
         first = merged.setdefault(query, topic)
-        repeats += first is not topic
+        repeat_count += first is not topic
         for fact, name in (("need", "information need"), ("tags", "tag"), ("weight", "weight")):
             earlier, later = getattr(first, fact), getattr(topic, fact)
-            if later in empty or later == earlier:
-                continue
-            if earlier in empty:
+            is_other = later not in empty_values and later != earlier
+            if is_other and earlier in empty_values:
                 merged[query] = merged[query]._replace(**{fact: later})
-                continue
-            problem = f"query {values.quoted(topic.text)} has another {name}"
-            no_column = [Option("columns", {fact: ""}, "no column holds it")] if of_table else []
-            yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(first.line))
-    if repeats and of_table:
-        lines = counted(repeats, "line names", "lines name")
+            elif is_other:
+                problem = f"query {values.quoted(topic.text)} has another {name}"
+                no_column = [Option("columns", {fact: ""}, "no column holds it")] if of_table else []
+                yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(first.line))
+    if repeat_count and of_table:
+        lines = counted(repeat_count, "line names", "lines name")
         source.notes.append(f"{source.name}: {lines} an earlier query again.")
     yield from merged.values()

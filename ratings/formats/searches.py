@@ -11,7 +11,7 @@ from . import header, parquet, tables, values, xlsx
 from .columns import check_chosen, listed, normalised, with_usual_names
 from .refusal import Option, Refusal
 from .registry import BY_NAME, unsupported
-from .rows import rows_of_each
+from .rows import rows_or_refusals
 from .source import Line, Source
 from .strict_json import text_of
 
@@ -53,9 +53,10 @@ class Search(NamedTuple):
 
 
 def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
-    """The searches of a log, without rows that have no query or no search. Without a format, its content shows it.
+    """The searches of a log. Rows without a query, and those with the count 0, are left out.
 
-    If several columns may have the counts, a refusal asks for it.
+    `format`: a name of FORMATS; "" to recognise it by the first bytes. If it is not clear which column has the
+    counts, the only item is a refusal that asks for it.
     """
     if problem_and_cure := source.why_unopened or unsupported(source.start):
         problem, *cure = problem_and_cure
@@ -68,19 +69,20 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
         return
     _choose_sheet(source, format)
     records = tables.records(format, "searches", source, _has_header)
-    first_items = list(islice(records, header.SAMPLED_RECORDS))  # records and refusals
-    first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]
+    # The columns are found by the first records, some of which may be refusals. They come first below, too.
+    first_items = list(islice(records, header.SAMPLED_RECORDS))
+    first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]  # (line, cells by column)[1]
     if not first_rows:
         yield from (item for item in first_items if isinstance(item, Refusal))
         return
-    names = list(dict.fromkeys(chain.from_iterable(first_rows)))
+    names = list(dict.fromkeys(chain.from_iterable(first_rows)))  # JSON objects may have different ones
     try:
-        column = _layout(names, source.reading.columns)
+        column = _column_of_each_role(names, source.reading.columns)
     except ValueError as error:
         yield NoQueries(source.name, 1, str(error), (Option("columns", {"text": None}),))
         return
-    if doubt := _doubt(source, column, first_rows, format):
-        yield doubt
+    if refusal := _refusal_if_in_doubt(source, column, first_rows, format):
+        yield refusal
         return
     guessed = [f"{role} from {values.quoted(name)}" for role, name in column.items()]
     source.notes.append(f"{source.name}: {', '.join(guessed)}.")
@@ -100,7 +102,7 @@ def format_of(source: Source) -> str:
 
 
 def columns_of(source: Source, format: str = "") -> dict[str, str]:
-    """The names of the columns and what each of them holds, "" for nothing; {} for a log without columns.
+    """Name of a column -> the role that it has, such as "count", or ""; {} for a log without columns.
 
     Nothing else can be read from `source` afterwards.
     """
@@ -110,11 +112,11 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
     _choose_sheet(source, format)
     names = tables.columns_of(format, "searches", source, _has_header)
     try:
-        column = _layout(names, source.reading.columns)
+        column = _column_of_each_role(names, source.reading.columns)
     except ValueError:
-        column = {}
+        column = {}  # no column is known to hold the query
     if "count" not in source.reading.columns and len(_counts(names)) > 1:
-        column.pop("count", None)  # people have to say
+        column.pop("count", None)  # people have to say which of several columns it is
     roles = {name: role for role, name in column.items()}
     return {name: roles.get(name, "") for name in names}
 
@@ -144,10 +146,11 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
 # From records to searches
 
 
-def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
+def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
     """Role -> the column that holds it: the chosen one, or the first with a usual name. Raises ValueError.
 
-    Without a header, of two columns the one with numbers is found by `_doubt`.
+    `chosen`: role -> the column that people chose for it; "" if it has none. Of two columns without a header the
+    first is the text here, until `_refusal_if_in_doubt` looks for the one with numbers.
     """
     check_chosen("column of a log", NAMES, names, chosen)
     column = {role: name for role, name in chosen.items() if name}
@@ -155,12 +158,14 @@ def _layout(names: Sequence[str], chosen: Any) -> dict[str, str]:
         candidates = with_usual_names([name for name in names if name not in column.values()], usual_names)
         if role not in chosen and candidates:
             column[role] = candidates[0]
-    if list(names) == ["1", "2"]:  # without a header
+    if list(names) == ["1", "2"]:  # columns without a header have their numbers as names
         column.setdefault("text", "1")
     if "text" not in column:
         raise ValueError(f"no column holds the query; the columns are {listed(names)}")
     if normalised(column["text"]) != "user_query" and "id" not in chosen:
-        column.pop("id", None)  # elsewhere a query has an id, and not each search
+        # Only in logs with a user_query (of User Behavior Insights) is query_id the id of a search. Elsewhere it
+        # is that of the query, which many searches share.
+        column.pop("id", None)
     return column
 
 
@@ -169,16 +174,19 @@ def _counts(names: Iterable[str]) -> list[str]:
     return [name for name in names if normalised(name) in NAMES["count"]]
 
 
-def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], format: str) -> Refusal | None:
+def _refusal_if_in_doubt(
+    source: Source, column: dict[str, str], rows: list[dict[str, Any]], format: str
+) -> Refusal | None:
     """The refusal that asks which column has the counts; None where that is clear.
 
-    `column`: role -> name of the column. Of two columns without names, the one with counts is added to it.
+    `column`: role -> name of the column. Of two columns without names, the one with counts is added to it. `rows`:
+    the first ones, with their cells by column.
     """
     chosen = source.reading.columns
     if "count" in chosen or "id" in column:
-        return None
-    if list(rows[0]) == ["1", "2"] and not chosen:  # without a header
-        return _by_numbers(source, column, rows)
+        return None  # people chose it, or each search has an id and needs no count
+    if list(rows[0]) == ["1", "2"] and not chosen:  # columns without a header
+        return _add_text_and_counts(source, column, rows)
     named_as_counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
     if len(named_as_counts) > 1:
         problem = f"each of the columns {listed(named_as_counts)} may say how often a query was searched for"
@@ -186,6 +194,7 @@ def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], f
         return source.stop(1, problem, *options)
     if named_as_counts or format == "jsonl":
         return None
+    # A column of whole numbers may have them, whatever its name.
     for name in rows[0]:
         if name not in column.values() and all(_is_count(row.get(name)) for row in rows):
             problem = f"the column {values.quoted(name)} may say how often a query was searched for"
@@ -194,17 +203,17 @@ def _doubt(source: Source, column: dict[str, str], rows: list[dict[str, Any]], f
     return None
 
 
-def _by_numbers(source: Source, column: dict[str, str], rows: list[dict[str, Any]]) -> Refusal | None:
-    """Puts the counts and the text of two columns without a header into `column`.
+def _add_text_and_counts(source: Source, column: dict[str, str], rows: list[dict[str, Any]]) -> Refusal | None:
+    """Adds to `column` which of two columns without a header has the text and which the counts.
 
-    A refusal where both or neither of them hold counts; otherwise None.
+    Returns a refusal, and adds nothing, where both or neither of them hold counts; otherwise None.
     """
-    first_counts, second_counts = (all(_is_count(row.get(name)) for row in rows) for name in ("1", "2"))
-    if first_counts == second_counts:
+    has_counts = {name: all(_is_count(row.get(name)) for row in rows) for name in ("1", "2")}
+    if has_counts["1"] == has_counts["2"]:
         problem = "neither of the two columns has a name, and it is not clear which one has the counts"
         second = Option("columns", {"text": "1", "count": "2"}, "it is the second")
         return NoQueries(source.name, 1, problem, (second,))
-    column |= {"count": "1", "text": "2"} if first_counts else {"count": "2", "text": "1"}
+    column |= {"count": "1", "text": "2"} if has_counts["1"] else {"count": "2", "text": "1"}
     return None
 
 
@@ -216,7 +225,7 @@ def _is_count(cell: Any) -> bool:
 
 
 def _searches(source: Source, records: Iterable, column: dict[str, str]) -> Iterator[Search | Refusal]:
-    """The search of each record with a query and a count, or its refusal. `column`: role -> name of the column."""
+    """The search of each record with a query and a count other than 0. `column`: role -> name of the column."""
 
     def search_of(record: tuple[int, dict[str, Any]]) -> Iterator[Search]:
         line, cells = record
@@ -228,7 +237,7 @@ def _searches(source: Source, records: Iterable, column: dict[str, str]) -> Iter
             id, day = text_of(cell.get("id")), _iso_day(cell.get("day"))
             yield Search(line, values.checked_text(query, "query"), number, stratum, id, day)
 
-    return rows_of_each(source, records, search_of, CURE)
+    return rows_or_refusals(source, records, search_of, CURE)
 
 
 def _count(cell: Any) -> int:
@@ -255,7 +264,10 @@ def _iso_day(cell: Any) -> str:
 
 
 def _lines(source: Source) -> Iterator[Search | Refusal]:
-    """A search on each line; a number before it, as `uniq -c` writes it, is its count."""
+    """A search on each line; a number before it, as `uniq -c` writes it, is its count.
+
+    Lines have counts if each of the first ones, by which the format is recognised, begins with a number.
+    """
     first_lines = source.start.text.split("\n")[: header.SAMPLED_RECORDS]
     first_lines = first_lines[:-1] or first_lines  # the last one may be cut off
     first_texts = list(filter(None, (line.rstrip("\r") for line in first_lines)))
@@ -264,17 +276,21 @@ def _lines(source: Source) -> Iterator[Search | Refusal]:
         source.notes.append(f"{source.name}: the number before each query is how often it was searched for.")
 
     def search_of(line: Line) -> Iterator[Search]:
+        """The search of a line; none for a blank one, for a header and for the count 0.
+
+        Raises ValueError for a line without a count, if the lines have counts (`are_counted`).
+        """
         text = line.text.strip()
         if line.number == source.reading.header_line and normalised(text) in NAMES["text"]:
             source.notes.append(f"{source.name}: its first line names the column.")
         elif text and not are_counted:
             yield Search(line.number, values.checked_text(text, "query"))
         elif text:
-            counted = _counted_line.fullmatch(line.text.rstrip())
-            if counted is None:
+            count_and_query = _counted_line.fullmatch(line.text.rstrip())
+            if count_and_query is None:
                 raise ValueError("the line has no number before its query, as the first lines have")
-            count, query = int(counted[1]), counted[2]
+            count, query = int(count_and_query[1]), count_and_query[2]
             if query and count:
                 yield Search(line.number, values.checked_text(query, "query"), count)
 
-    return rows_of_each(source, source.lines(), search_of, CURE)
+    return rows_or_refusals(source, source.lines(), search_of, CURE)

@@ -100,9 +100,12 @@ class Source:
         whole: Budget | None = None,
         archive: "Source | None" = None,
     ) -> None:
-        """`archive`: the one that this file is in. `member` of it makes the file."""
+        """Reads the first bytes of `stream`, to know how it is packed.
+
+        `archive`: the source that this file is a member of; `member` calls this, and counts the bytes as received.
+        """
         self.name = name
-        self.file = archive.file if archive else name
+        self.file = archive.file if archive else name  # the file that people gave, which may be an archive
         self.reading = reading or Reading()
         self.budget = (whole or Budget()).part()
         self.comments = 0  # comment lines that a reader skipped
@@ -113,18 +116,19 @@ class Source:
         self.of_pairs = False  # a table of queries with documents, read for its documents
         self.notes: list[str] = []  # of its reader, for the report of the import; one sentence each
         self._size: int | None = None  # bytes as they were sent; None: not known
-        self._raw: Any = stream
+        self._raw: Any = stream  # the bytes as they were sent, still packed
         if not hasattr(stream, "peek"):
             self._raw = io.BufferedReader(self._raw)
         if archive is None and is_file(stream):
             self._size = os.fstat(stream.fileno()).st_size
             self.budget.receive(self._size)
-        elif archive is None:
+        elif archive is None:  # such as a pipe, whose bytes are counted as they come
             self._raw = io.BufferedReader(_Counted(self._raw, self.budget))
         self._damage: Exception | None = None  # raised by the next `read`
-        self._unread = b""  # the first bytes, once `start` has taken them from `_text`
+        self._unread = b""  # the first bytes, once `start` has taken them from `_text`, the unpacked stream
         self._copy: BinaryIO | None = None  # of the unpacked bytes, for `seekable_file`
         self.workbook: Any = None  # once `xlsx` has opened it, for its sheets and for its rows
+        # Damage at the beginning raises nothing yet, so that a source can always be made: `read` raises it.
         try:
             head = self._raw.peek(HEAD_BYTES)[:HEAD_BYTES]
         except DAMAGED as error:
@@ -200,10 +204,11 @@ class Source:
         first_line = 1  # the number of the first line that was not yet given
         rest = b""  # the beginning of a line whose end was not yet read
         try:
-            for block in self._in_utf_8():
-                whole_lines, newline, rest = (rest + block).rpartition(b"\n")
-                if newline:
+            for data in self._in_utf_8():
+                whole_lines, newline, rest = (rest + data).rpartition(b"\n")
+                if newline:  # at least one line ends in these bytes
                     yield from self._below_title(Block(first_line, whole_lines))
+                    # One more than the line ends inside, as `whole_lines` is without the last one.
                     first_line += int(np.count_nonzero(np.frombuffer(whole_lines, np.uint8) == ord("\n"))) + 1
                 if len(rest) > LONGEST_LINE:
                     problem = f"the line is longer than {LONGEST_LINE // 1_000_000} MB"
@@ -213,7 +218,7 @@ class Source:
         except (*DAMAGED, Unopened, ValueError) as error:
             yield self._broken(first_line, error)
             return
-        if rest:
+        if rest:  # a last line without \n
             yield from self._below_title(Block(first_line, rest))
 
     def _below_title(self, block: Block) -> Iterator[Block]:
@@ -223,20 +228,20 @@ class Source:
         if len(lines) > above:
             yield Block(block.first + above, lines[above])
 
-    def text(self, most: int) -> str | Refusal:
-        """The whole text, for formats without lines; a Refusal of more than `most` bytes and of no text."""
+    def text(self, most_bytes: int) -> str | Refusal:
+        """The whole text, for formats without lines; a Refusal if it is too long, damaged or not text."""
         content = bytearray()
         try:
             for block in self._in_utf_8():
                 content += block
-                if len(content) > most:
-                    problem = f"it is longer than {most // 1_000_000} MB"
+                if len(content) > most_bytes:
+                    problem = f"it is longer than {most_bytes // 1_000_000} MB"
                     return self.stop(0, problem, "Split it into several files.")
             return content.decode()
         except (*DAMAGED, Unopened, ValueError) as error:
-            # The byte that is no text, or the end of what could be read; the refusal names its line.
-            at = error.start if isinstance(error, UnicodeDecodeError) else len(content)
-            return self._broken(content.count(b"\n", 0, at) + 1, error)
+            # The position of the byte that is no text, or the end of what could be read: it has the line.
+            position = error.start if isinstance(error, UnicodeDecodeError) else len(content)
+            return self._broken(content.count(b"\n", 0, position) + 1, error)
 
     def seekable_file(self) -> BinaryIO:
         """The unpacked bytes as a file that can seek. The source closes it. Raises DAMAGED, Unopened, TooMuch."""
@@ -252,13 +257,13 @@ class Source:
     def _in_utf_8(self) -> Iterator[bytes]:
         """The unpacked bytes in blocks, in UTF-8 whatever their encoding, without a byte order mark."""
         encoding = self._encoding_of(self.start.data)
-        self._unread = self._unread.removeprefix(BOM)
+        self._unread = self._unread.removeprefix(BOM)  # the first bytes, which `read` returns first
         if encoding == "utf-8":
             while block := self.read():
                 yield block
             return
-        decoder = codecs.getincrementaldecoder(encoding)()
-        mark = "\ufeff"  # is removed from the first block alone
+        decoder = codecs.getincrementaldecoder(encoding)()  # a character may run over two blocks
+        mark = "\ufeff"  # the byte order mark, which is removed from the first block alone
         while block := self.read():
             yield decoder.decode(block).removeprefix(mark).encode()
             mark = ""

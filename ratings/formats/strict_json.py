@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from . import values
 from .refusal import Refusal
-from .rows import rows_of_each
+from .rows import rows_or_refusals
 from .source import LONGEST_LINE, Source, Start
 
 CURE = "Check that the file is whole and that it is JSON."
@@ -41,15 +41,18 @@ def loaded(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> dic
 
 
 def value_in(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> Any:
-    """The value in `text`, of any kind; `what` names it in errors. Raises ValueError as `loaded` does."""
+    """The value in `text`, of any kind. Raises ValueError, also where it is nested deeper than `deepest`.
+
+    `what`: the text in messages.
+    """
     try:
         value = DECODER.decode(text)
-        if "\\u" in text:  # only escapes can spell what cannot be stored
+        if "\\u" in text:  # only escapes such as \\u0000 can spell a text that databases cannot store
             _check_texts(value)
         _check_depth(value, deepest)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as error:  # a ValueError, too
         raise ValueError(f"the {what} is not JSON: {error.msg} at character {error.pos + 1}") from error
     except ValueError as error:
         if "int_max_str_digits" in str(error):  # Python converts no whole number of thousands of digits
@@ -70,18 +73,22 @@ def _without_exponent(text: str) -> float | int:
 
 
 def parts(source: Source) -> Iterator[Part | Refusal]:
-    """The values two levels inside an object, or one level inside a list, in the order of the file."""
-    whole = source.text(LARGEST_FILE)
-    if isinstance(whole, Refusal):
-        yield whole
+    """The members of the members of an object, or the items of a list, in the order of the file.
+
+    They are the values at paths such as ("queries", 0) or (0,). A member that is neither an object nor a list is a
+    part itself. Where the JSON is broken, a last refusal says so.
+    """
+    content = source.text(LARGEST_FILE)
+    if isinstance(content, Refusal):
+        yield content
         return
-    text = _Text(whole)
+    text = _Text(content)
     try:
-        opening = text.next()
+        opening = text.peek()
         if opening not in ("{", "["):
             raise _Broken(text.line, "there is neither an object nor a list")
         yield from _inside(text, (), deepest=2 if opening == "{" else 1)
-        if text.next():
+        if text.peek():  # something else than blanks
             raise _Broken(text.line, "more text follows after the end of the JSON")
     except _Broken as broken:
         yield source.stop(*broken.args, CURE)
@@ -93,7 +100,7 @@ def rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, *m
     def rows_of_part(part: Part) -> Iterable:
         return rows_of(part.line, object_of(part.value, "record")) if part.path[0] in members else ()
 
-    return rows_of_each(source, parts(source), rows_of_part, cure)
+    return rows_or_refusals(source, parts(source), rows_of_part, cure)
 
 
 def written(head: str, rows: Iterable, record_of: Callable[[str, Iterable], dict]) -> Iterator[str]:
@@ -108,22 +115,22 @@ def written(head: str, rows: Iterable, record_of: Callable[[str, Iterable], dict
 
 
 def containers(start: Start) -> set[tuple[int, str]]:
-    """(depth, name) of each member that holds an object or a list; none in JSON lines.
+    """(depth, name) of each member that holds an object or a list: of {"queries": [{}]} (1, "queries") and more.
 
     Members of the outermost object have the depth 1; the object itself is (0, ""). A container in a list has the
-    name "". The text may end within any of them.
+    name "". The text may end within any of them. An empty set for JSON lines and for what is no object.
     """
     text = start.text.lstrip()
     containers = set()
-    depth = 0
-    name = ""
+    depth = 0  # of containers that are open
+    name = ""  # of the member whose value comes next; "" in a list
     for token in _token.finditer(text if text.startswith("{") else ""):
         if token["opening"]:
             containers.add((depth, name))
             depth += 1
         elif token[0] in "}]":
             depth -= 1
-            if not depth:  # the object ends; in JSON lines more follows
+            if not depth:  # the outermost object ends; in JSON lines more follows
                 return set() if text[token.end() :].strip() else containers
         name = token["text"] if token["colon"] else ""
     return containers
@@ -156,35 +163,36 @@ class _Broken(Exception):
 
 
 def _inside(text: "_Text", path: tuple, deepest: int) -> Iterator[Part]:
-    """The parts of the object or list that begins here and has this path.
+    """The values in the object or list that begins here and has this path, as parts.
 
-    An object or list less than `deepest` levels inside the outermost brackets is opened for its own parts.
+    A value that is an object or a list with a path shorter than `deepest` is no part, but is opened for its own
+    parts. Raises _Broken.
     """
-    is_object = text.next() == "{"
+    is_object = text.peek() == "{"
     end = "}" if is_object else "]"
-    text.take("{" if is_object else "[")
-    place: str | int = -1  # the name of a member, or its number in a list; -1 before the first
+    text.skip("{" if is_object else "[")
+    place: str | int = -1  # the name of a member of the object, or its number in the list; -1 before the first
     names = set()
-    while text.next() != end:
+    while text.peek() != end:
         if place != -1:
-            text.take(",")
-        text.next()  # to the line on which the value begins, or its name
+            text.skip(",")
+        text.peek()  # moves past blanks, to the line on which the value or its name begins
         line = text.line
         if is_object:
-            if text.next() != '"':
+            if text.peek() != '"':
                 raise _Broken(line, "a name in quotation marks is missing in an object")
             place = text.value()
             if place in names:
                 raise _Broken(line, f"the name {values.quoted(place)} appears twice in one object")
             names.add(place)
-            text.take(":")
+            text.skip(":")
         else:
             place += 1
-        if len(path) + 1 < deepest and text.next() in ("{", "["):
+        if len(path) + 1 < deepest and text.peek() in ("{", "["):
             yield from _inside(text, (*path, place), deepest)
         else:
             yield Part(line, (*path, place), text.value())
-    text.take(end)
+    text.skip(end)
 
 
 class _Text:
@@ -193,25 +201,29 @@ class _Text:
     def __init__(self, text: str) -> None:
         self.text, self.at, self.line = text, 0, 1
 
-    def next(self) -> str:
-        """The next character that is no blank; "" at the end."""
+    def peek(self) -> str:
+        """Moves past blanks. Returns the character that follows, or "" at the end."""
         self.move(_blanks.match(self.text, self.at).end())
         return self.text[self.at : self.at + 1]
 
-    def take(self, mark: str) -> None:
-        if (found := self.next()) != mark:
+    def skip(self, mark: str) -> None:
+        """Moves past blanks and this mark. Raises _Broken where something else stands there."""
+        if (found := self.peek()) != mark:
             found = values.quoted(found) if found else "the end"
             raise _Broken(self.line, f"the JSON has {found} where {mark} is expected")
         self.move(self.at + 1)
 
     def value(self) -> Any:
-        self.next()
+        """The value that begins here or behind blanks. Moves past it. Raises _Broken if it cannot be read."""
+        self.peek()
         try:
             value, end = DECODER.raw_decode(self.text, self.at)
+            # Other texts are neither too long nor impossible to store, which only an escape such as \\u0000 can
+            # spell.
             if end - self.at > LONGEST_LINE or self.text.find("\\u", self.at, end) >= 0:
                 _check_texts(value)
             _check_depth(value, DEEPEST_NESTING)
-        except json.JSONDecodeError as error:
+        except json.JSONDecodeError as error:  # a ValueError, too
             line = self.line + self.text.count("\n", self.at, error.pos)
             raise _Broken(line, f"this is not JSON: {error.msg}") from error
         except RecursionError:

@@ -78,14 +78,19 @@ def sample(format: str, kind: str, source: Source, *has_header: HasHeader) -> li
 
 
 def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
-    """Whether the first record is a header, or in words why that is not clear."""
+    """Whether the first record names the columns; where that is not clear, the problem in words.
+
+    `rows`: the cells of the first records.
+    """
     if source.reading.header is not None or not rows:
-        return source.reading.header is not False
+        return source.reading.header is not False  # as people chose; without rows it makes no difference
     chosen = _chosen_columns(source)
     if not all(map(str.isdecimal, chosen)):  # people chose a column by its name, so columns have names
         return True
-    has_header = header.names_columns(kind, rows[0], rows[1:])
-    if has_header or (len(rows[0]) == 1 and kind != "queries"):  # one column is no table of anything else
+    has_header = header.names_columns(kind, rows[0], rows[1:])  # None: in doubt
+    if has_header or (
+        len(rows[0]) == 1 and kind != "queries"
+    ):  # rows of other kinds need two columns, so it is refused
         return True
     if chosen and has_header is False:  # people chose columns by their numbers
         return False
@@ -96,7 +101,10 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
 
 
 def records(format: str, kind: str, source: Source, has_header: HasHeader = _has_header) -> Records:
-    """The lines of a table, each with its cells by the names of the columns, without a header by their numbers."""
+    """The line and the cells of each record of a table. Cells are by the name of their column, or by its number.
+
+    `format`: one of TABLE_FORMATS, or "topics". `has_header`: whether the first record names the columns.
+    """
     if format == "jsonl":
         return _objects(source)
     if format == "parquet":
@@ -115,18 +123,21 @@ def columns_of(format: str, kind: str, source: Source, *has_header: HasHeader) -
     return list(dict.fromkeys(chain.from_iterable(sample(format, kind, source, *has_header))))
 
 
-def layout(kind: str, names: Iterable[str], source: Source, *, wide: bool = True) -> Layout:
-    """Which column of `source` holds what. Raises ValueError."""
+def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = True) -> Layout:
+    """Which of the columns `names` of records of `source` holds what. Raises ValueError.
+
+    `uniform`: all records have these columns. JSON objects need not have the members that people chose.
+    """
     names = list(names)
     chosen = source.reading.columns
-    if not wide:  # an object without a member that was chosen has no such role
+    if not uniform:
         chosen = {role: _among(names, role, columns) for role, columns in chosen.items()}
-    # A single column holds the queries, whatever its name.
-    alone = len(names) == 1 and not usual_role(kind, names[0])
-    if not chosen and (source.reading.header is False or alone):
+    # Columns without names have their roles by their number; so has a single column, whatever its name.
+    is_single_column = len(names) == 1 and not usual_role(kind, names[0])
+    if not chosen and (source.reading.header is False or is_single_column):
         roles = BY_POSITION.get((kind, len(names)), [])
         chosen = dict(zip(roles, names, strict=False))
-    return layout_of(kind, names, chosen, wide=wide, people=source.reading.raters)
+    return layout_of(kind, names, chosen, uniform=uniform, people=source.reading.raters)
 
 
 def _among(names: list[str], role: str, chosen: str | Sequence[str]) -> str | Sequence[str]:
@@ -167,7 +178,7 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
             if names not in layouts:
                 if problem := too_wide(names):
                     raise WrongCell(problem, WIDTH_CURE)
-                new_layout = layout(kind, names, source, wide=uniform)
+                new_layout = layout(kind, names, source, uniform=uniform)
                 source.of_pairs |= kind == "documents" and is_of_pairs(kind, names)
                 if not layouts:
                     _note_guesses(kind, source, new_layout, uniform=uniform)
@@ -180,9 +191,9 @@ def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
                 return
             yield source.refusal(line, str(error), *cure_of(error, Option("columns", example(kind))))
             continue
-        if uniform and first:
-            if doubt := _in_doubt(kind, source, layouts[names], first):
-                yield doubt
+        if uniform and first:  # once, as all records have the same layout
+            if refusal := _refusal_if_in_doubt(kind, source, layouts[names], first):
+                yield refusal
                 return
             first = []
         if source.reading.fill_down:
@@ -208,7 +219,11 @@ def _without_layout(kind: str, source: Source, problem: str, first: list) -> Ref
 
 
 def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -> None:
-    """Note which columns were guessed. A column that has the name of its role, or only a number, needs no note."""
+    """Add notes to the source on which column was taken for what.
+
+    A column that has the name of its role, or only a number, needs no note. `uniform`: all records have the
+    columns.
+    """
     guessed = [
         f"{role} from {values.quoted(name)}"
         for role, name in layout.column.items()
@@ -227,25 +242,30 @@ def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -
         source.notes.append(f"{source.name}: nothing is read from the columns {listed(layout.ignored)}.")
 
 
-def _in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
+def _refusal_if_in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
     """The refusal of a table where people have to say what a column holds; None for any other.
 
     `first`: the first records and refusals.
     """
     if layout.doubtful:
-        problem, options = _raters_in_doubt(layout)
+        problem, options = _question_of_raters(layout)
         return source.stop(source.reading.header_line, problem, *options)
     records = [item for item in first if not isinstance(item, Refusal)]
-    keyless = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
-    if keyless and (name := likely_key(layout.ignored + layout.fields, [cells for _, cells in records])):
+    lacks_key = kind == "queries" and "key" not in layout.column and "key" not in source.reading.columns
+    if lacks_key and (name := likely_key(layout.ignored + layout.fields, [cells for _, cells in records])):
         problem = f"the column {values.quoted(name)} may hold the keys of the queries"
-        does = Option("columns", {"key": name}, "it does")
-        return source.stop(records[0][0], problem, does, Option("columns", {"key": ""}, "it does not"))
+        first_line, _ = records[0]
+        options = Option("columns", {"key": name}, "it does"), Option("columns", {"key": ""}, "it does not")
+        return source.stop(first_line, problem, *options)
     return None
 
 
-def _raters_in_doubt(layout: Layout) -> tuple[str, list[Option]]:
-    """(problem, cures) of the doubtful columns, which may each hold the grades of a rater."""
+def _question_of_raters(layout: Layout) -> tuple[str, list[Option]]:
+    """(problem, options) of a table with columns that may each hold the grades of a rater, or something else.
+
+    The options are that all of these columns are of raters, that some of them are, and that none is. An option has
+    the names of columns in one text, with | between them.
+    """
     names = listed(layout.doubtful)
     is_one = len(layout.doubtful) == 1
     all_raters: str | None = "|".join(layout.raters + layout.doubtful)
@@ -253,7 +273,7 @@ def _raters_in_doubt(layout: Layout) -> tuple[str, list[Option]]:
         all_raters = None  # too long for an option: people have to name them
     if layout.raters:
         condition = "it is no rater" if is_one else "none of them is a rater"
-        no_raters = Option("columns", {RATERS: "|".join(layout.raters)}, condition)
+        no_raters = Option("columns", {RATERS: "|".join(layout.raters)}, condition)  # only the sure ones are
     elif is_one:
         no_raters = Option("columns", {"grade": layout.doubtful[0]}, "it holds the grade")
     else:
@@ -291,16 +311,17 @@ def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusa
 def _with_names(source: Source, records: Iterator, is_header: Callable[[list[list[str]]], bool | str]) -> Records:
     """The records below the header, their cells by its names; without a header by the numbers of the columns.
 
-    is_header: whether the first of these rows is the header, or in words why that is not clear.
+    `records`: (line, cells) or a refusal. `is_header`: whether the first of these rows names the columns; where
+    that is not clear, the problem in words. A refusal of the header is the only item.
     """
-    first = list(islice(records, header.SAMPLED_RECORDS + 1))
-    rows = [item for item in first if not isinstance(item, Refusal)]
+    first_items = list(islice(records, header.SAMPLED_RECORDS + 1))
+    rows = [item for item in first_items if not isinstance(item, Refusal)]
     first_line, first_cells = rows[0] if rows else (0, [])
     has_header = is_header([cells for _, cells in rows])
     if isinstance(has_header, str):
         yield source.stop(first_line, has_header, *HEADER_CURES)
         return
-    names = _names(source, first_cells, has_header)
+    names = _column_names(source, first_cells, has_header)
     if problem := too_wide(names):
         yield source.stop(first_line, problem, WIDTH_CURE)
         return
@@ -311,31 +332,32 @@ def _with_names(source: Source, records: Iterator, is_header: Callable[[list[lis
     if unnamed := names.count(""):
         columns = counted(unnamed, "column")
         source.notes.append(f"{source.name}: nothing is read from {columns} without a name.")
-    for item in chain(first, records):
+    for item in chain(first_items, records):
         if isinstance(item, Refusal):
             yield item
             continue
         line, cells = item
         if has_header and line == first_line:
             continue
+        # A byte order mark stands where another file was joined. A single cell may by chance be as the header.
         if has_header and len(cells) > 1 and [cells[0].strip(trec.BYTE_ORDER_MARK), *cells[1:]] == first_cells:
             problem = "the line repeats the names of the columns, as where files were joined"
             yield source.refusal(line, problem, "Remove it.")
             continue
         record = dict(zip(names, cells, strict=True))
-        record.pop("", None)
+        record.pop("", None)  # the columns without a name
         yield line, record
 
 
-def _names(source: Source, cells: list[str], has_header: bool) -> list[str]:
-    """The names of the columns, of which `cells` are the first record; "" for one that has no name.
+def _column_names(source: Source, first_cells: list[str], has_header: bool) -> list[str]:
+    """The names of the columns: the cells of the first record if it is a header, else their numbers, from 1.
 
-    Without a header, columns have their numbers as names, and so have chosen columns without a name: of two header
-    rows, the lower one leaves some without.
+    "" for a column without a name, unless people chose it by its number. Where a table has two header rows, the
+    lower one leaves some columns without a name.
     """
     chosen = _chosen_columns(source)
     names = []
-    for number, cell in enumerate(cells, 1):
+    for number, cell in enumerate(first_cells, 1):
         name = cell.strip() if has_header else str(number)
         names.append(str(number) if not name and str(number) in chosen else name)
     return names
@@ -346,19 +368,20 @@ def _chosen_columns(source: Source) -> list[str]:
 
 
 def _objects(source: Source) -> Records:
-    """The objects of JSON lines.
+    """The line and the members of each object of JSON lines, also as Elasticsearch has them.
 
-    A line of a dump of Elasticsearch is its document. In a bulk request, the line above a document has its id.
+    In a dump, {"_id": "d1", "_source": {…}} stands for the document in it. In a bulk request, a line such as
+    {"index": {"_id": "d1"}} stands above each document and is none itself.
     """
-    action: dict[str, Any] = {}  # of a bulk request: what the line above says of the next one
+    action: dict[str, Any] = {}  # what the line above, in a bulk request, says of this one: {"_id": "d1"}
     for item in jsonl.objects(source):
         if isinstance(item, Refusal):
             yield item
             continue
         line, record = item
-        inner = record.get("index", record.get("create"))
-        if len(record) == 1 and isinstance(inner, dict):
-            action = inner
+        new_action = record.get("index", record.get("create"))
+        if len(record) == 1 and isinstance(new_action, dict):
+            action = new_action
             continue
         if "_id" in record and isinstance(record.get("_source"), dict):
             record = {**record["_source"], "id": record["_id"]}
@@ -383,11 +406,12 @@ def text_of(value: Any) -> str:
 
 
 def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
+    """The query of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read."""
     texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
     key = None
     if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
         key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
-        # Without a header the first column is taken for that of the ids, and may be that of the queries.
+        # Without a header the first column, called 1, is taken for that of the keys, and may be that of the texts.
         if layout.column["key"] == "1" and not source.reading.columns and key != texts["key"]:
             problem = f"the query key {values.quoted(texts['key'])} has a blank"
             raise WrongCell(problem, "Name the columns in a first line, such as id and query.")
@@ -416,13 +440,16 @@ def _documents(source: Source, line: int, cells: dict[str, Any], layout: Layout)
 
 
 def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
-    """The result of a record. Without ranks it has the next rank of its ranking; without scores, 1 / rank."""
+    """The result of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read.
+
+    In a table without ranks it has the next rank of its query and system, and without scores the score 1 / rank.
+    """
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
     query, document = _pair(source, cells, layout)
     system = texts.get("system", "")
     source.results_so_far[query, system] += 1
-    rank = source.results_so_far[query, system]  # unless a column holds the rank
-    if "rank" in texts:
+    rank = source.results_so_far[query, system]
+    if "rank" in texts:  # a column holds the rank
         # Programs write 3 as 3.0 if other cells of the column are empty.
         text = re.sub(r"\.0+$", "", _number(source, cells[layout.column["rank"]], "rank"))
         rank = values.integer(text, "rank")
@@ -431,7 +458,7 @@ def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     elif rank < 0:
         raise ValueError(f"the rank {rank} is less than 0, and there is no score")
     else:
-        score = 1 / rank if rank else 2.0  # where ranks begin with 0, its score is above that of 1
+        score = 1 / rank if rank else 2.0  # where ranks begin with 0, it is above the score of rank 1
     yield RunLine(line, query, document, rank, score, system)
 
 
@@ -443,7 +470,10 @@ def _number(source: Source, cell: Any, what: str) -> str:
 
 
 def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RatingLine | Refusal]:
-    """The rating of a record, or those of several raters; none where nobody rated."""
+    """The rating of a record, or those of several raters, each with a column; none where nobody rated.
+
+    `cells`: by column. Raises ValueError for a cell that cannot be read.
+    """
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
     if layout.raters:
         yield from _of_raters(source, line, cells, layout)
@@ -451,11 +481,11 @@ def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     grade, reason = _grade_of(texts.get("grade", ""), source)
     if _says_yes(texts.get("unrateable", "")):
         reason = reason or values.NO_REASON
-    reason = texts.get("reason") or reason  # a column of reasons says more
+    reason = texts.get("reason") or reason  # a column of reasons says more than NO_REASON
     has_grade, has_reason = grade is not None, reason != ""
     if not has_grade and not has_reason and "reason" not in texts:
-        return  # not rated; in a table with reasons, a row without grade and reason is refused below
-    if has_grade == has_reason:
+        return  # not rated; in a table with a column of reasons, it is refused below
+    if has_grade == has_reason:  # both or neither
         raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
     rater = texts.get("rater", "")
     if "rater" in texts:
@@ -494,7 +524,7 @@ _READERS = {"queries": _topics, "documents": _documents, "results": _results, "r
 def _grade_of(text: str, source: Source) -> tuple[Decimal | None, str]:
     """(grade, "") of a cell, (None, reason) where it says that the pair cannot be judged, (None, "") if blank."""
     text = text.strip()
-    if text in source.reading.grades:
+    if text in source.reading.grades:  # people chose what the word stands for; None: "cannot judge"
         grade = source.reading.grades[text]
         return grade, values.NO_REASON if grade is None else ""
     if text.lower() == values.CANNOT:

@@ -10,7 +10,7 @@ from xml.parsers import expat
 from . import header, tables, values
 from .columns import listed
 from .refusal import Option, Refusal, WrongCell, cure_of
-from .rows import Topic, rows_of_each
+from .rows import Topic, rows_or_refusals
 from .source import LONGEST_LINE, Source, Start
 from .trec_documents import elements
 
@@ -66,7 +66,7 @@ def _read_sgml(source: Source) -> Iterator[Topic | Refusal]:
         yield _topic(line, _parts(content))
 
     topics = elements(source, "top", "topic", "End each topic with </top>.")
-    return rows_of_each(source, topics, topics_of, MARKUP_CURE)
+    return rows_or_refusals(source, topics, topics_of, MARKUP_CURE)
 
 
 def _parts(text: str) -> dict[str, list[str]]:
@@ -81,16 +81,19 @@ def _parts(text: str) -> dict[str, list[str]]:
 
 
 def _read_xml(source: Source) -> Iterator[Topic | Refusal]:
-    """The topics of an XML file, each once its element ends, so that memory does not grow with the file."""
+    """The topics of an XML file, each as soon as its element ends, so that memory does not grow with the file.
+
+    The last item is a refusal where the XML is broken, declares an entity or has no topic.
+    """
     parser = XMLPullParser(("start", "end"))
-    topic = None  # the element that is open, from line `topic_line` on
-    topic_line = line = 1
-    topic_size = topic_count = 0  # characters since it began, and topics so far
+    topic = None  # the element of a topic that has begun and not ended; those inside it are its parts
+    topic_line = line = 1  # the line on which the topic begins, and the one that was read last
+    topic_size = topic_count = 0  # characters since the topic began, and topics so far
     try:
         for item in source.lines():
             if isinstance(item, Refusal):
                 yield item
-                return
+                return  # without this line, the parser would take the others for broken XML
             line = item.number
             topic_size += len(item.text)
             if "<!ENTITY" in item.text:
@@ -107,7 +110,7 @@ def _read_xml(source: Source) -> Iterator[Topic | Refusal]:
                 elif event == "end" and element is topic:
                     yield _topic_of_xml(source, topic_line, element)
                     topic = None
-                    element.clear()  # keeps only its place in the document
+                    element.clear()  # frees its parts; the empty element stays in the tree of the parser
         parser.close()
     except ParseError as error:
         problem = f"the XML is not well-formed ({expat.ErrorString(error.code)})"
@@ -126,8 +129,12 @@ def _name(element: Element) -> str:
 
 
 def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusal:
-    """The topic of an element, from its children and attributes; <query> may have its text directly."""
-    chosen = source.reading.columns
+    """The topic of an element, from its children and attributes; <query> may have its text directly.
+
+    A refusal where the topic lacks its number or its text. It lists the unknown tags, one of which may hold the
+    text.
+    """
+    chosen = source.reading.columns  # the tags that people chose for parts, as for the columns of a table
     part_of_tag = _PARTS | {str(chosen[role]).lower(): part for role, part in _ROLES.items() if role in chosen}
     parts = defaultdict(list)
     if number := element.get("number") or element.get("id") or element.get("num"):
@@ -136,7 +143,7 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
         part_of_tag = _OF_QUERY | part_of_tag
         if (text := element.text or "").strip():
             parts["title"].append(text)
-    for child in element:
+    for child in element:  # of unknown tags "", which is no part
         parts[part_of_tag.get(_name(child), "")].append("".join(child.itertext()))
     unknown_tags = [_name(child) for child in element if _name(child) not in part_of_tag]
     tags = (element.attrib["type"],) if element.get("type") else None
@@ -152,12 +159,12 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
 def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None) -> Topic:
     """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need.
 
-    Raises ValueError.
+    `parts`: name of a part -> the texts of all its elements. Raises ValueError for a topic without number or text.
     """
     texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
     key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
-    joined = ["\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM]
-    contents = list(filter(None, joined))
+    joined_texts = ["\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM]
+    contents = list(filter(None, joined_texts))
     if not contents:
         raise ValueError(f"topic {values.quoted(key)} has no title and no query")
     text, *need = contents

@@ -18,7 +18,7 @@ import numpy as np
 from ..words import counted
 from . import values
 from .refusal import Cure, Option, Refusal, WrongCell, cures_of_word
-from .rows import RatingLine, RunLine, Stretch, rows_of_each, taken
+from .rows import RatingLine, RunLine, Stretch, rows_or_refusals, taken
 from .source import START_BYTES, Block, Line, Source, Start, lines_of
 from .values import NUMBER
 
@@ -46,9 +46,10 @@ Columns = dict[str, Any]
 
 
 def read_run(source: Source) -> Iterator[Stretch | Refusal]:
-    """The results by ranking. Blank lines and those that begin with # are skipped.
+    """The results, as stretches: lines of one ranking. Blank lines and those that begin with # are skipped.
 
-    A block of about a megabyte is read at a time, and gives one stretch for each ranking with lines in it.
+    A block of about a megabyte is read at a time, and gives one stretch for each ranking with lines in it. A note
+    says how many lines have more than six columns.
     """
     for columns in _columns(source, RUN_COLUMNS, _are_results, _result):
         if isinstance(columns, Refusal):
@@ -61,23 +62,28 @@ def read_run(source: Source) -> Iterator[Stretch | Refusal]:
 
 
 def _rankings(columns: Columns) -> Iterator[Stretch]:
-    """A stretch for each ranking of these lines, with its lines in their order."""
+    """A stretch for each ranking (the results of a system for a query) in these lines, with its lines in order.
+
+    `columns`: of a run, at least one line. Equal queries and systems have one code, an index of the `dictionary`
+    of their column.
+    """
     query, system, documents = (columns[name] for name in ("query", "system", "document"))
     numbers = [columns[name] for name in ("line", "rank", "score")]
     queries = query.dictionary.to_pylist()
     systems = list(map(values.system_name, system.dictionary.to_pylist()))
-    # `ranking` has a number for the query and system of each line: query code * systems + system code.
+    # The ranking of each line as one number, int64[lines]: the code of its query * systems + the code of its
+    # system.
     ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
-    if (ranking[1:] < ranking[:-1]).any():  # lines of one may be apart: they are brought together
+    if (ranking[1:] < ranking[:-1]).any():  # other lines may stand between those of a ranking: bring them together
         order = np.argsort(ranking, kind="stable")
         ranking = ranking[order]
         documents = taken(documents, order)
         numbers = [array[order] for array in numbers]
-    begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()
+    begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()  # where the ranking changes
     for begin, end in pairwise([*begins, len(ranking)]):
-        of_query, of_system = divmod(int(ranking[begin]), len(systems))
+        query_code, system_code = divmod(int(ranking[begin]), len(systems))
         lines, ranks, scores = (array[begin:end] for array in numbers)
-        yield Stretch(queries[of_query], systems[of_system], lines, documents[begin:end], ranks, scores)
+        yield Stretch(queries[query_code], systems[system_code], lines, documents[begin:end], ranks, scores)
 
 
 def _are_results(columns: Columns) -> bool:
@@ -93,20 +99,20 @@ def _are_results(columns: Columns) -> bool:
 
 
 def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int, float, str]:
-    """(query, document, rank, score, system) of one line. Counts lines with more than six columns.
+    """(query, document, rank, score, system) of one line. Counts lines with more than six columns in `source`.
 
-    `text` is the line and `cells` are its words. Raises ValueError.
+    `text`: the line. `cells`: its words, as tabs or blanks part them. Raises ValueError.
     """
     if len(cells) < 6:
-        seem_qrels = len(cells) == 4 and _is_number(cells[3])
+        seem_qrels = len(cells) == 4 and _is_number(cells[3])  # a grade
         kind = [Option("kind", "qrels", "these are qrels")] if seem_qrels else []
         raise WrongCell(f"{_width(cells)}, a run needs six", RUN_CURE, *kind, *_columns_cure("rank", cells))
     query, _, document, rank, score, system = cells[:6]
     has_more = len(cells) > 6
-    if has_more and text.count("\t") == 5:  # the name has blanks: by first words two systems would become one
-        system = text.rpartition("\t")[2]
+    if has_more and text.count("\t") == 5:  # tabs part six columns, so the system's name has blanks
+        system = text.rpartition("\t")[2]  # all of it: two systems may have the same first word
         has_more = False
-    elif has_more and _is_number(system):  # else the rank would be read as the score
+    elif has_more and _is_number(system):  # a blank in an id would move each cell, and the rank become the score
         problem = f"{_width(cells)}, and the sixth is the number {system}, as if an id had a blank"
         raise WrongCell(problem, TABS_CURE)
     try:
@@ -157,9 +163,9 @@ def _are_grades(source: Source, columns: Columns) -> bool:
 
 
 def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, str]:
-    """(query, document, grade) of one line, the grade as it stands there. Only `_result` needs `text`, the line.
+    """(query, document, grade) of one line of qrels, the grade as it stands there. Raises ValueError.
 
-    Raises ValueError.
+    `cells`: the words of the line. `text`, the line, is not used: the parameters are those of `_result`.
     """
     if len(cells) != 4:
         kind = [Option("kind", "results", "this is a run")] if len(cells) > 5 else []
@@ -170,6 +176,7 @@ def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, st
         values.checked_key(document, "document", values.DOCUMENT_KEY_LENGTH)
         _grade(source, grade)
     except ValueError as error:
+        # A word may stand for a grade. One with a comma or semicolon is rather several columns.
         is_word = not _is_number(grade) and not any(sign in grade for sign in ",;")
         cures = [QRELS_CURE, *_header_cure(query, grade), *_point_cure(grade)]
         cures += cures_of_word(grade) if is_word else []
@@ -231,18 +238,20 @@ def _blocks_with_columns(source: Source, names: tuple[str, ...]) -> Iterator[tup
 
 
 def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns:
-    """The columns of a block, read by Arrow; {} where its lines must be read one by one.
+    """The columns of a block but the second, read by Arrow; {} where its lines must be read one by one.
 
     That is where a line has another number of cells, an invisible character that Arrow takes otherwise, a comment,
-    a key that is too long, or no number where one belongs. `names`: of all columns, in their order.
+    a key that is too long, or no number where one belongs; also for a refusal. `names`: of all columns, in order.
     """
     import pyarrow as pa  # takes a sixth of a second, and few commands read files
     from pyarrow import compute, csv
 
-    text, gaps = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
+    text, gap_count = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
     if not text:
         return {}
-    few = pa.dictionary(pa.int32(), pa.string())  # a column of few different words
+    repeated_word = pa.dictionary(
+        pa.int32(), pa.string()
+    )  # for columns of few different words, each once in memory
     types = {"document": pa.string(), "rank": pa.int64(), "score": pa.float64()}
     try:
         table = csv.read_csv(
@@ -250,7 +259,7 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
             csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text)),
             csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
             csv.ConvertOptions(
-                column_types={name: types.get(name, few) for name in names},
+                column_types={name: types.get(name, repeated_word) for name in names},
                 include_columns=[names[0], *names[2:]],
                 null_values=[],
             ),
@@ -259,7 +268,8 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
         return {}
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     queries = columns["query"].dictionary.to_pylist()
-    has_control_character = gaps != len(names) * table.num_rows - 1  # all other gaps stand between two cells
+    # A gap stands behind each cell but the last: a blank or a line end. What is more is a control character.
+    has_control_character = gap_count != len(names) * table.num_rows - 1
     has_comment = any(query.startswith("#") for query in queries)
     longest_query = max(map(len, queries))
     longest_document = compute.max(compute.utf8_length(columns["document"])).as_py()
@@ -271,9 +281,9 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
 
 
 def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
-    """The lines with one blank between two cells, and how many gaps they have: see `_gaps`.
+    """The lines with one blank between two cells, and the number of gaps, as `_gaps` has them.
 
-    (b"", 0) where they have a character that Arrow takes otherwise than the reader of single lines.
+    (b"", 0) where they have a character that Arrow takes otherwise than the reader of single lines does.
     """
     text = lines.replace(b"\t", b" ")
     if b"\r" in text:  # a search for \r\n in every line takes ten times as long
@@ -301,7 +311,8 @@ def _line_by_line(
 ) -> Iterator[Columns | Refusal]:
     """The refusals of the wrong lines in a block, and then the columns of all others.
 
-    `read` makes a row of (source, line, its cells): `_result` or `_judgment`. It raises ValueError.
+    `names`: of all columns, in order. `read`: `_result` or `_judgment`, which makes a row of (source, line, its
+    cells) or raises ValueError.
     """
     import pyarrow as pa
 
@@ -313,7 +324,7 @@ def _line_by_line(
         yield number, *read(source, text, cells)
 
     rows = []
-    for item in rows_of_each(source, _with_cells(source, lines_of(source, block)), row_of, ""):
+    for item in rows_or_refusals(source, _with_cells(source, lines_of(source, block)), row_of, ""):
         if isinstance(item, Refusal):
             yield item
         else:
@@ -322,12 +333,12 @@ def _line_by_line(
         return
     columns: Columns = {}
     # Nothing is read from the second column, so the rows do not have it.
-    for place, name in enumerate(["line", names[0], *names[2:]]):
-        column = [row[place] for row in rows]
+    names_in_rows = ["line", names[0], *names[2:]]
+    for name, cells_of_column in zip(names_in_rows, zip(*rows, strict=True), strict=True):
         if name in ("line", "rank", "score"):
-            columns[name] = np.array(column)
+            columns[name] = np.array(cells_of_column)
         else:
-            texts = pa.array(column, pa.string())
+            texts = pa.array(cells_of_column, pa.string())
             columns[name] = texts if name == "document" else texts.dictionary_encode()
     yield columns
 
@@ -346,8 +357,11 @@ def _with_cells(source: Source, items: Iterable[Line | Refusal]) -> Iterator[tup
 
 
 def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
-    """The cells of each line, as many as the first has; for tables of which people choose the columns."""
-    width = 0
+    """The number and the cells of each line; a line with more or fewer cells than the first is refused.
+
+    For tables without named columns, which people choose by their numbers.
+    """
+    width = 0  # cells of the first line; 0 before it
 
     def record_of(line: tuple[int, str, list[str]]) -> Iterator[tuple[int, list[str]]]:
         nonlocal width
@@ -357,7 +371,7 @@ def records(source: Source) -> Iterator[tuple[int, list[str]] | Refusal]:
             raise ValueError(f"{_width(cells)}, the first line has {width}")
         yield number, cells
 
-    return rows_of_each(source, _with_cells(source, source.lines()), record_of, WIDTH_CURE)
+    return rows_or_refusals(source, _with_cells(source, source.lines()), record_of, WIDTH_CURE)
 
 
 def write_run(rows: Iterable[RunLine]) -> Iterator[str]:
@@ -420,14 +434,16 @@ def doubt(start: Start) -> tuple[str, Option] | None:
     They are surely a run where the second column is the same word in all lines and the sixth is no number, or
     where the fourth column counts the places of each ranking.
     """
-    rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]
+    rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]  # rank, score
     if not rows:
         return None
     second_cells = {cells[1] for cells in rows}
     has_q0 = len(second_cells) == 1 and not any(map(_is_number, second_cells))
-    has_aspects = all(_is_number(cells[5]) for cells in rows)
-    if (has_q0 and not has_aspects) or _count_ranks(rows):
-        return None
+    has_aspects = all(
+        _is_number(cells[5]) for cells in rows
+    )  # grades for several aspects, from the fourth cell on
+    if (has_q0 and not has_aspects) or _are_places(rows):
+        return None  # surely a run
     columns = {"query": "1", "document": "3", "grade": "4"}
     width = len(rows[0])
     if has_aspects:
@@ -437,8 +453,11 @@ def doubt(start: Start) -> tuple[str, Option] | None:
     return problem, Option("columns", columns | {"rater": "6"}, "it is the grade, and the sixth is the rater")
 
 
-def _count_ranks(rows: list[list[str]]) -> bool:
-    """Whether the ranks of each ranking count from the same number, in more steps than grades would by chance."""
+def _are_places(rows: list[list[str]]) -> bool:
+    """Whether the fourth cells are ranks: in each ranking 1, 2, 3 and so on, in any order, or all from 0.
+
+    There must be so many that grades would hardly be so by chance. `rows`: the cells of lines of a run.
+    """
     ranks_of_ranking = defaultdict(list)
     for query, _, _, rank, _, system, *_ in rows:
         if not re.fullmatch(values.INTEGER, rank):
@@ -448,6 +467,7 @@ def _count_ranks(rows: list[list[str]]) -> bool:
     for ranks in ranks_of_ranking.values():
         if sorted(ranks) != list(range(first, first + len(ranks))):
             return False
+    # A ranking of n results has n - 1 steps from one rank to the next.
     return len(rows) - len(ranks_of_ranking) >= FEWEST_STEPS
 
 

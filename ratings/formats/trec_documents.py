@@ -8,7 +8,7 @@ from html import unescape
 
 from . import values
 from .refusal import Refusal
-from .rows import DocumentLine, rows_of_each
+from .rows import DocumentLine, rows_or_refusals
 from .source import LONGEST_LINE, Source, Start
 
 CURE = "A document is <DOC> with <DOCNO> and <TEXT>, and ends with </DOC>."
@@ -36,42 +36,44 @@ def is_documents(start: Start) -> bool:
 
 def read_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     """Documents in the order of the file, each with the line on which it begins."""
-    return rows_of_each(source, elements(source, "doc", "document", CURE), _documents, CURE)
+    return rows_or_refusals(source, elements(source, "doc", "document", CURE), _documents, CURE)
 
 
 def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[int, str, str] | Refusal]:
-    """The line, the attributes and the content of each element with this tag; `what` names it in refusals.
+    """The line, the attributes and the content of each element with this tag, which is not parsed; and refusals.
 
-    The content is not parsed. Text between the elements is refused; other tags there are passed over.
+    Refused are elements without a start or an end tag, and text between the elements. Other tags there are passed
+    over. `what`: the element in messages. `cure`: of an element that is not closed.
     """
-    edge = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
+    start_or_end_tag = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
     begun = 0  # the line on which the open element begins; 0 outside elements
     attributes = ""  # of the open element
     content = []  # its text so far
-    size = 0
+    size = 0  # characters of its text so far
     for line in source.lines():
         if isinstance(line, Refusal):
             yield line
             continue
-        at = 0
-        for match in [*edge.finditer(line.text), None]:
-            text = line.text[at : match.start() if match else None]
+        position = 0  # behind the last tag in this line
+        for tag_match in [*start_or_end_tag.finditer(line.text), None]:  # None: the end of the line
+            text = line.text[position : tag_match.start() if tag_match else None]  # in front of the tag
             if begun:
                 content.append(text)
                 size += len(text)
             elif stray := _between.sub("", text).strip(_MARKS_AND_BLANKS):
                 yield source.refusal(line.number, f"{values.quoted(stray)} stands outside a {what}", STRAY_CURE)
-            if match is None:
+            if tag_match is None:
                 break
-            at = match.end()
-            if begun and match[1]:
+            position = tag_match.end()
+            is_end_tag = bool(tag_match[1])  # the slash
+            if begun and is_end_tag:
                 yield begun, attributes, "".join(content)
             elif begun:
                 yield source.refusal(begun, f"the {what} that begins here is not closed", cure)
-            elif match[1]:
+            elif is_end_tag:
                 yield source.refusal(line.number, f"a {what} ends here that did not begin", cure)
-            begun = 0 if match[1] else line.number
-            attributes, content, size = match[2] or "", [], 0
+            begun = 0 if is_end_tag else line.number
+            attributes, content, size = tag_match[2] or "", [], 0
         content.append("\n")
         if size > LONGEST_LINE:
             problem = f"the {what} that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
@@ -82,7 +84,10 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
 
 
 def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
-    """The document of an element. Its key is its <DOCNO>, or else the id in its <DOC>."""
+    """The document of an element (line, attributes, content). Its key is its <DOCNO>, or else the id in its <DOC>.
+
+    Raises ValueError for an element without either.
+    """
     line, attributes, text = element
     docno = _docno.search(text)
     if docno:
@@ -93,7 +98,8 @@ def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
     else:
         raise ValueError("the document has no <DOCNO>")
     key = values.checked_key(key.strip(), "DOCNO", values.DOCUMENT_KEY_LENGTH)
-    titles, bodies, other_texts = [], [], []  # others are outside known parts
+    titles, bodies = [], []
+    other_texts = []  # outside all tags, or in empty ones; the body of a document without one of _BODIES
     url = None
     fields = {}
     for name, part in _parts(text):
@@ -116,7 +122,10 @@ def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Each outermost element by its name in lower case, and the text between them with the name ""."""
+    """(name in lower case, content) of each outermost element, and ("", text) for the text between them.
+
+    Of a web page, only the elements in _OF_PAGES are such elements. Tags without an end tag are text.
+    """
     end_tags: dict[str, list[re.Match]] = defaultdict(list)  # by name, in the order of the text
     for end in _end.finditer(text):
         end_tags[end[1].lower()].append(end)
@@ -125,11 +134,11 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
     for start in _open.finditer(text):
         name = start[1].lower()
         if start.start() < position or (is_page and name not in _OF_PAGES):
-            continue
+            continue  # inside the last element, or no part of a page
         # The first end tag of that name behind the start tag.
         next_end = bisect_left(end_tags[name], start.end(), key=re.Match.start)
         if next_end == len(end_tags[name]):
-            continue  # never closed
+            continue  # no end tag follows
         end = end_tags[name][next_end]
         yield "", text[position : start.start()]
         yield name, text[start.end() : end.start()]

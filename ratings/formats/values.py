@@ -122,11 +122,11 @@ def number(text: str, what: str) -> float:
 
 
 def with_point(text: str, what: str, *, has_commas: bool) -> str:
-    """The number with a decimal point in place of a comma; any other text as it is.
+    """The number with a decimal point in place of a decimal comma; any other text as it is.
 
-    Raises ValueError for a number such as 1,234 or 1.234, whose mark may be for decimals or for thousands. A comma
-    is surely for decimals in a file that has such commas (`has_commas`), except in a rank. A point surely is,
-    except in a rank or a weight.
+    Raises ValueError for a number such as 1,234 or 1.234, whose mark may also part thousands. A comma surely is
+    one for decimals if the file has such commas (`has_commas`), and `what`, the kind of number, is not "rank". A
+    point surely is, unless `what` is "rank" or "weight", which may be large whole numbers.
     """
     if "," in text:
         is_for_decimals = has_commas and what != "rank"

@@ -44,14 +44,14 @@ def sheets_of(source: Source) -> list[str]:
 
 
 def heads_of(source: Source) -> dict[str, list[str]]:
-    """The texts in the first row of each visible sheet, by its name; {} where the workbook cannot be read."""
+    """Name of each visible sheet -> the texts in the row of its header; {} where the workbook cannot be read."""
     try:
         book = _opened(source).wb
-        row = source.reading.header_line
+        header_row = source.reading.header_line
         heads = {}
         for name in _visible(book):
             book[name].reset_dimensions()  # those in the file may be wrong
-            cells = next(book[name].iter_rows(min_row=row, max_row=row), ())
+            cells = next(book[name].iter_rows(min_row=header_row, max_row=header_row), ())
             heads[name] = [str(cell.value) for cell in cells]
         return heads
     except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
@@ -167,11 +167,10 @@ def _text(cell: Any) -> str:
 
 
 def _opened(source: Source) -> Any:
-    """The reader of openpyxl, with the workbook as `wb` and its ZIP as `archive`; of each source opened once.
+    """The reader of openpyxl, with the workbook as `wb` and its ZIP as `archive`. A second call returns the same.
 
-    openpyxl reads sheets row by row, and all else at once. Raises TooMuch by the sizes in the list of the ZIP,
-    before anything is unpacked. They can be relied on, even if the file lies: zipfile reads no more of a part than
-    the list says.
+    Raises TooMuch before anything is unpacked, by the sizes in the list of files in the ZIP. These sizes hold even
+    in a file that lies, as zipfile reads no more of a file than the list says.
     """
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
@@ -180,6 +179,7 @@ def _opened(source: Source) -> Any:
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
         parts = reader.archive.infolist()
         source.budget.unpack(sum(part.file_size for part in parts))
+        # openpyxl reads sheets row by row, but all other parts at once.
         if sum(part.file_size for part in parts if not part.filename.startswith("xl/worksheets/")) > LARGEST_PART:
             raise TooMuch(f"its texts and styles grow to more than {LARGEST_PART >> 20} MB")
         reader.read()
@@ -188,17 +188,18 @@ def _opened(source: Source) -> Any:
 
 
 def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
-    """The column and the line of the first cell of a sheet that has a formula and no result; None without one.
+    """The column and the row, such as ("B", 7), of the first cell with a formula and no result; None without one.
 
-    Raises TooMuch for a row that is too long: openpyxl keeps a row in memory.
+    `stream`: the XML of a sheet. Raises TooMuch for a row that is too long, as openpyxl has a row in memory.
     """
-    rest = b""
+    rest = b""  # the beginning of a row whose end was not yet read
     while data := stream.read(BLOCK_BYTES):
         *rows, rest = _row_end.split(rest + data)
         if max(map(len, [*rows, rest])) > LONGEST_LINE:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
         for cell in chain.from_iterable(map(_formula.finditer, rows)):
             attributes = cell[1]
+            # A cell whose result is an empty text has one.
             if not _is_text.search(attributes) and (place := _place.search(attributes)):
                 return place[1].decode(), int(place[2])
     return None

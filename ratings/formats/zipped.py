@@ -20,21 +20,21 @@ class FixedZip:
         self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
 
     def add(self, name: str, parts: Iterable[bytes], *, large: bool = False) -> Iterator[bytes]:
-        """The bytes that a further file adds to the ZIP. `parts`: its content, such as one line each.
+        """The bytes that one more file adds to the ZIP, in pieces. Sets `sums` and `counts` of its name.
 
-        `large`: the file may have 2 GB or more (ZIP64).
+        `parts`: the content of the file, such as one line each. `large`: it may have 2 GB or more (ZIP64).
         """
         digest = hashlib.sha256()
         self.counts[name] = 0
         entry = zipfile.ZipInfo(name, FILE_TIME)
         entry.compress_type = zipfile.ZIP_DEFLATED
-        entry.create_system, entry.external_attr = 3, 0o644 << 16  # otherwise they depend on the platform
+        entry.create_system, entry.external_attr = 3, 0o644 << 16  # Unix, rw-r--r--: else by platform
         with self._zip.open(entry, "w", force_zip64=large) as file:
             for part in parts:
                 digest.update(part)
                 file.write(part)
                 self.counts[name] += 1
-                yield self._out.drain()
+                yield self._out.drain()  # what the ZIP has written since the last time, which may be nothing
         self.sums[name] = digest.hexdigest()
         yield self._out.drain()
 
