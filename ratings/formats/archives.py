@@ -62,8 +62,7 @@ def files_of(source: Source, stack: ExitStack) -> Iterator[Source]:
             else:
                 yield file
             earlier_names.add(file.name)
-    # The archive cannot be read on from here; the files before this place were given. TooMuch is a ValueError,
-    # too.
+    # From here on the archive cannot be read; earlier files were given. (TooMuch is a ValueError, too.)
     except TooMuch as error:
         yield source.unopened(str(error), budget.CURE)
     except Unopened as error:

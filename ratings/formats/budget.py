@@ -61,6 +61,5 @@ class Budget:
             return
         if self.most <= by_ratio:
             raise TooMuch(f"{problem} to more than {counted(self.most >> 20, 'megabyte')}")
-        raise TooMuch(
-            f"{problem} to more than {self.ratio:,} times {'its size' if self.whole else 'what was sent'}"
-        )
+        sent = "its size" if self.whole else "what was sent"
+        raise TooMuch(f"{problem} to more than {self.ratio:,} times {sent}")

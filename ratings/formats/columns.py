@@ -271,9 +271,8 @@ def _refuse_two_texts(candidates: list[str], remaining_names: list[str]) -> None
     Of the columns text and query, query is the key unless another of the columns without a role may be.
     """
     has_both = {"text", "query"} <= set(map(normalised, candidates))
-    if has_both and any(
-        normalised(name) in NAMES["queries"]["key"] for name in remaining_names if normalised(name) != "query"
-    ):
+    other_names = set(map(normalised, remaining_names)) - {"query"}
+    if has_both and not other_names.isdisjoint(NAMES["queries"]["key"]):
         raise ValueError("the text may be in the column 'query' or 'text'")
 
 

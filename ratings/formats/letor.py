@@ -25,6 +25,7 @@ def read_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     """The grade of each line. Features are ignored."""
 
     def rating_of(line: Line) -> Iterator[RatingLine]:
+        """The rating of a line; none for a comment, which is counted, and for a blank line. Raises ValueError."""
         text = line.text.strip()
         if text.startswith("#"):
             source.comments += 1

@@ -80,6 +80,7 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, m
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
+        """The rows of the records in a part; none for a part that has none. Raises ValueError."""
         records = [part.value] if part.path[0] == member else []  # at the top, each record is a part of its own
         if part.path == ("hits", "hits"):  # in an answer, the list of all hits is one part
             for hit in list_of(part.value, "hits"):

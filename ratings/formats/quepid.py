@@ -39,6 +39,7 @@ def read_book_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     """
 
     def ratings_of(line: int, pair: dict[str, Any]) -> Iterator[RatingLine]:
+        """The ratings of a query and a document, a member of query_doc_pairs. Raises ValueError."""
         query, document = _query(pair), _document(pair, source)
         for judgement in list_of(pair.get("judgements"), "judgements"):
             rating = text_of(object_of(judgement, "judgement").get("rating"))
@@ -65,8 +66,12 @@ def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     earlier: dict[str, tuple[int, str]] = {}  # key -> the first line with the document, and its fields as JSON
 
     def documents_of(line: int, pair: dict[str, Any]) -> Iterator[DocumentLine]:
+        """The document of a member of query_doc_pairs; none if an earlier one has it. Adds it to `earlier`.
+
+        Raises ValueError for a document that an earlier member has with other fields.
+        """
         key = _document(pair, source)
-        value = pair.get("document_fields") or {}
+        value = pair.get("document_fields") or {}  # an object, or a text with one
         fields = strict_json.loaded(value) if isinstance(value, str) else object_of(value, "document_fields")
         fields_as_json = json.dumps(fields, sort_keys=True)
         if key not in earlier:
@@ -87,6 +92,7 @@ def read_case_ratings(source: Source) -> Iterator[RatingLine | Refusal]:
     """
 
     def ratings_of(line: int, query: dict[str, Any]) -> Iterator[RatingLine]:
+        """The ratings of a member of queries. Documents without a grade are left out. Raises ValueError."""
         text, ratings = _query(query), query.get("ratings")
         if isinstance(ratings, dict):
             ratings = [{"doc_id": key, "rating": rating} for key, rating in ratings.items()]
@@ -143,6 +149,7 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
     earlier_keys = set()
 
     def documents_of(part: strict_json.Part) -> Iterator[DocumentLine]:
+        """The documents of the results for one query that no earlier query has; none for another part."""
         for result in list_of(part.value, "results") if part.path[0] == "docs" else ():
             key = _document(result, source, "id")
             fields = object_of(result.get("fields") or {}, "fields")

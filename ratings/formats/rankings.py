@@ -83,10 +83,10 @@ def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
     is_first_of_group = np.append(True, scores_32[1:] != scores_32[:-1])
     group_begin = np.maximum.accumulate(np.where(is_first_of_group, np.arange(len(order)), 0))
     earlier_scores = scores[group_begin]  # for each score: the one on the first line of its group
-    differing = np.flatnonzero(scores != earlier_scores)
-    if not differing.size:
+    differing_indices = np.flatnonzero(scores != earlier_scores)
+    if not differing_indices.size:
         return None
-    first = differing[np.argmin(lines[differing])]
+    first = differing_indices[np.argmin(lines[differing_indices])]  # on the first line
     return NearTie(int(lines[first]), float(scores[first]), float(earlier_scores[first]))
 
 
@@ -117,8 +117,8 @@ def places_by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.nda
     order = np.argsort(scores)
     equals_next = scores[order][1:] == scores[order][:-1]  # bool[results - 1], in the order of scores
     # The indices of results whose score equals the next or the previous one.
-    tied = order[np.append(equals_next, False) | np.append(False, equals_next)]
-    tied_by_key = sorted(tied.tolist(), key=lambda i: str(ranking.documents[i]))
+    tied_indices = order[np.append(equals_next, False) | np.append(False, equals_next)]
+    tied_by_key = sorted(tied_indices.tolist(), key=lambda i: str(ranking.documents[i]))
     places = np.zeros(len(scores), np.int64)
     places[tied_by_key] = np.arange(len(tied_by_key))
     return places
@@ -169,7 +169,8 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
         contradicts |= scores[1:] > scores[:-1]
     if not contradicts.any():
         return None
-    upper = int(np.argmax(contradicts))  # by rank: the result above the first one that contradicts
+    # Indices in the order of ranks: the first result that contradicts, and the one above it.
+    upper = int(np.argmax(contradicts))
     lower = upper + 1
     if ranks[lower] == ranks[upper]:
         problem = f"rank {ranks[lower]} already appears"

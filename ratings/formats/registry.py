@@ -183,9 +183,10 @@ def _fitting(kind: str, start: Start) -> Format | None:
 
 
 def _likely(source: Source, kind: str, default: str) -> Format | None:
-    """The format that fits the first bytes; else CSV for tables and TREC qrels for what is nearly that; else None.
+    """The format that fits the first bytes, or one that nearly fits; None without one.
 
-    The refusals of a format that nearly fits name its columns, so people see what is wrong.
+    CSV nearly fits a table whose columns have no usual names, and TREC qrels fit lines with a column more or less.
+    Their refusals name the columns, so that people see what is wrong.
     """
     start, reading = source.start, source.reading
     format = _fitting(kind, start)
@@ -221,12 +222,9 @@ def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     A refusal where it is JSON or TREC and the default is not: it names a format with rows of other kinds, if the
     file is in one.
     """
-    formats_of_others = [format for format in FORMATS if kind not in format.reads]
-    fitting = [
-        format
-        for format in formats_of_others
-        if any(format.fits(other_kind, source.start) for other_kind in format.reads)
-    ]
+    # The formats without rows of `kind`, and those of them that the file is in.
+    others = [format for format in FORMATS if kind not in format.reads]
+    fitting = [format for format in others if any(format.fits(other, source.start) for other in format.reads)]
     other_format = fitting[0] if fitting else None
     is_json = source.start.text.lstrip().startswith(("{", "["))
     is_unexpected_json = is_json and default != "jsonl"
@@ -330,8 +328,7 @@ def _is_unmistakable(format: str, start: Start) -> bool:
         return trec.has_few_iterations(start)  # otherwise it may be the output of trec_eval
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
-    # What remains are topics on lines of key, tab, text. Numbers or ids behind the tab would be grades or
-    # documents.
+    # Topics on lines of key, tab, text. Numbers or ids behind the last tab would be grades or documents.
     last_cells = [cells[-1].strip() for cells in header.first_records(start, "\t")]
     has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last_cells)
     return has_words and header.has_header("queries", start, "\t") is False

@@ -174,9 +174,7 @@ def _counts(names: Iterable[str]) -> list[str]:
     return [name for name in names if normalised(name) in NAMES["count"]]
 
 
-def _refusal_if_in_doubt(
-    source: Source, column: dict[str, str], rows: list[dict[str, Any]], format: str
-) -> Refusal | None:
+def _refusal_if_in_doubt(source: Source, column: dict[str, str], rows: list[dict], format: str) -> Refusal | None:
     """The refusal that asks which column has the counts; None where that is clear.
 
     `column`: role -> name of the column. Of two columns without names, the one with counts is added to it. `rows`:
@@ -244,11 +242,12 @@ def _count(cell: Any) -> int:
     """The whole number in a cell, which programs may write as 3.0; 0 for an empty one. Raises ValueError."""
     if isinstance(cell, str):
         cell = cell.strip()
-        if cell.isascii() and cell.isdecimal() and len(cell) < 16:  # most cells, faster than as a float
+        if cell.isascii() and cell.isdecimal() and len(cell) < 16:  # most cells, and faster than below
             return int(cell)
         number = values.number(cell, "count") if cell else 0
     else:
         number = cell or 0
+    # The largest count is 1e15: a float keeps each whole number up to there.
     if isinstance(number, list | dict) or number < 0 or number != int(number) or number > 1e15:
         raise ValueError(f"the count {values.quoted(cell)} is not a whole number")
     return int(number)
@@ -269,7 +268,7 @@ def _lines(source: Source) -> Iterator[Search | Refusal]:
     Lines have counts if each of the first ones, by which the format is recognised, begins with a number.
     """
     first_lines = source.start.text.split("\n")[: header.SAMPLED_RECORDS]
-    first_lines = first_lines[:-1] or first_lines  # the last one may be cut off
+    first_lines = first_lines[:-1] or first_lines  # the last one may be cut off, but one is needed
     first_texts = list(filter(None, (line.rstrip("\r") for line in first_lines)))
     are_counted = bool(first_texts) and all(map(_counted_line.fullmatch, first_texts))
     if are_counted:

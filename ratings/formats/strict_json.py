@@ -47,7 +47,7 @@ def value_in(text: str, deepest: int = DEEPEST_NESTING, what: str = "line") -> A
     """
     try:
         value = DECODER.decode(text)
-        if "\\u" in text:  # only escapes such as \\u0000 can spell a text that databases cannot store
+        if "\\u" in text:  # only escapes such as \u0000 can spell a text that databases cannot store
             _check_texts(value)
         _check_depth(value, deepest)
     except RecursionError as error:
@@ -218,8 +218,7 @@ class _Text:
         self.peek()
         try:
             value, end = DECODER.raw_decode(self.text, self.at)
-            # Other texts are neither too long nor impossible to store, which only an escape such as \\u0000 can
-            # spell.
+            # A shorter text is not too long, and only escapes such as \u0000 spell what databases cannot store.
             if end - self.at > LONGEST_LINE or self.text.find("\\u", self.at, end) >= 0:
                 _check_texts(value)
             _check_depth(value, DEEPEST_NESTING)

@@ -66,7 +66,7 @@ def read(format: str, kind: str, source: Source) -> Rows:
 
 def read_records(kind: str, source: Source, records: Records, *, uniform: bool) -> Rows:
     """Rows of `kind` from records; `uniform`: all of them have the columns of the first one."""
-    rows = _read(kind, source, records, uniform)
+    rows = _rows_of_records(kind, source, records, uniform)
     return unique_topics(source, rows, CURE, of_table=True) if kind == "queries" else rows
 
 
@@ -88,9 +88,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
     if not all(map(str.isdecimal, chosen)):  # people chose a column by its name, so columns have names
         return True
     has_header = header.names_columns(kind, rows[0], rows[1:])  # None: in doubt
-    if has_header or (
-        len(rows[0]) == 1 and kind != "queries"
-    ):  # rows of other kinds need two columns, so it is refused
+    # Of a single column only queries can be read. Anything else is refused, by the name of the column.
+    if has_header or (len(rows[0]) == 1 and kind != "queries"):
         return True
     if chosen and has_header is False:  # people chose columns by their numbers
         return False
@@ -130,7 +129,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = T
     """
     names = list(names)
     chosen = source.reading.columns
-    if not uniform:
+    if not uniform:  # a role whose column these records lack has none
         chosen = {role: _among(names, role, columns) for role, columns in chosen.items()}
     # Columns without names have their roles by their number; so has a single column, whatever its name.
     is_single_column = len(names) == 1 and not usual_role(kind, names[0])
@@ -159,8 +158,8 @@ def is_objects(kind: str, start: Start) -> bool:
     return bool(first) and (is_flat or set(NEEDED[kind]) <= {usual_role(kind, name) for name in first})
 
 
-def _read(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
-    """The rows of all records, with a layout for each set of columns that records have.
+def _rows_of_records(kind: str, source: Source, records: Records, uniform: bool) -> Rows:
+    """The rows of all records, with a layout (which column holds what) for each set of columns that records have.
 
     If all have those of the first one (`uniform`), columns may be raters, and a layout that the first records
     contradict is refused.
@@ -255,7 +254,7 @@ def _refusal_if_in_doubt(kind: str, source: Source, layout: Layout, first: list)
     if lacks_key and (name := likely_key(layout.ignored + layout.fields, [cells for _, cells in records])):
         problem = f"the column {values.quoted(name)} may hold the keys of the queries"
         first_line, _ = records[0]
-        options = Option("columns", {"key": name}, "it does"), Option("columns", {"key": ""}, "it does not")
+        options = [Option("columns", {"key": name}, "it does"), Option("columns", {"key": ""}, "it does not")]
         return source.stop(first_line, problem, *options)
     return None
 

@@ -71,17 +71,16 @@ def _rankings(columns: Columns) -> Iterator[Stretch]:
     numbers = [columns[name] for name in ("line", "rank", "score")]
     queries = query.dictionary.to_pylist()
     systems = list(map(values.system_name, system.dictionary.to_pylist()))
-    # The ranking of each line as one number, int64[lines]: the code of its query * systems + the code of its
-    # system.
-    ranking = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
-    if (ranking[1:] < ranking[:-1]).any():  # other lines may stand between those of a ranking: bring them together
-        order = np.argsort(ranking, kind="stable")
-        ranking = ranking[order]
+    # The ranking of each line as one number, int64[lines]: code of query * number of systems + code of system.
+    codes = np.from_dlpack(query.indices).astype(np.int64) * len(systems) + np.from_dlpack(system.indices)
+    if (codes[1:] < codes[:-1]).any():  # bring the lines of a ranking together, between which others may stand
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
         documents = taken(documents, order)
         numbers = [array[order] for array in numbers]
-    begins = np.flatnonzero(np.append(True, ranking[1:] != ranking[:-1])).tolist()  # where the ranking changes
-    for begin, end in pairwise([*begins, len(ranking)]):
-        query_code, system_code = divmod(int(ranking[begin]), len(systems))
+    begins = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()  # where the next ranking begins
+    for begin, end in pairwise([*begins, len(codes)]):
+        query_code, system_code = divmod(int(codes[begin]), len(systems))
         lines, ranks, scores = (array[begin:end] for array in numbers)
         yield Stretch(queries[query_code], systems[system_code], lines, documents[begin:end], ranks, scores)
 
@@ -249,9 +248,7 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
     text, gap_count = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
     if not text:
         return {}
-    repeated_word = pa.dictionary(
-        pa.int32(), pa.string()
-    )  # for columns of few different words, each once in memory
+    repeated_word = pa.dictionary(pa.int32(), pa.string())  # for a column of few different words
     types = {"document": pa.string(), "rank": pa.int64(), "score": pa.float64()}
     try:
         table = csv.read_csv(
@@ -291,11 +288,12 @@ def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
     if b"\r" in text or b"\x7f" in text:
         return b"", 0
     gaps = _gaps(text)
+    # Lines with other blanks, or blank lines, are written anew. Most files have none.
     if gaps[:1].any() or gaps[-1:].any() or (gaps[1:] & gaps[:-1]).any():  # gaps at an end, or two together
         text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         gaps = _gaps(text)
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
-        return b"", 0  # 0x1f would be a whole number
+        return b"", 0  # Arrow would read 0x1f as a whole number
     if not text.isascii() and _other_blank.search(text.decode(errors="replace")):
         return b"", 0
     return text, int(np.count_nonzero(gaps))
@@ -332,14 +330,13 @@ def _line_by_line(
     if not rows:
         return
     columns: Columns = {}
-    # Nothing is read from the second column, so the rows do not have it.
-    names_in_rows = ["line", names[0], *names[2:]]
+    names_in_rows = ["line", names[0], *names[2:]]  # the second column, from which nothing is read, is not there
     for name, cells_of_column in zip(names_in_rows, zip(*rows, strict=True), strict=True):
         if name in ("line", "rank", "score"):
             columns[name] = np.array(cells_of_column)
         else:
             texts = pa.array(cells_of_column, pa.string())
-            columns[name] = texts if name == "document" else texts.dictionary_encode()
+            columns[name] = texts if name == "document" else texts.dictionary_encode()  # many are equal
     yield columns
 
 
@@ -434,14 +431,13 @@ def doubt(start: Start) -> tuple[str, Option] | None:
     They are surely a run where the second column is the same word in all lines and the sixth is no number, or
     where the fourth column counts the places of each ranking.
     """
-    rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]  # rank, score
+    # Lines with a rank and a score.
+    rows = [cells for cells in _lines(start) if len(cells) > 5 and all(map(_is_number, cells[3:5]))]
     if not rows:
         return None
     second_cells = {cells[1] for cells in rows}
     has_q0 = len(second_cells) == 1 and not any(map(_is_number, second_cells))
-    has_aspects = all(
-        _is_number(cells[5]) for cells in rows
-    )  # grades for several aspects, from the fourth cell on
+    has_aspects = all(_is_number(cells[5]) for cells in rows)  # the fourth to sixth cells may be grades
     if (has_q0 and not has_aspects) or _are_places(rows):
         return None  # surely a run
     columns = {"query": "1", "document": "3", "grade": "4"}
@@ -454,9 +450,9 @@ def doubt(start: Start) -> tuple[str, Option] | None:
 
 
 def _are_places(rows: list[list[str]]) -> bool:
-    """Whether the fourth cells are ranks: in each ranking 1, 2, 3 and so on, in any order, or all from 0.
+    """Whether the fourth cells are ranks: in each ranking the numbers from the same first one on, in any order.
 
-    There must be so many that grades would hardly be so by chance. `rows`: the cells of lines of a run.
+    There must be so many that grades would hardly be so by chance. `rows`: the cells of lines that may be a run.
     """
     ranks_of_ranking = defaultdict(list)
     for query, _, _, rank, _, system, *_ in rows:

@@ -110,7 +110,7 @@ def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
         elif name == "url":
             url = _plain(part)
         elif name == _HEADER:
-            url = next(iter(part.split()), "")
+            url = next(iter(part.split()), "")  # the first word is the address; HTTP headers follow
         elif name and (value := _plain(part)):
             fields[name] = f"{fields[name]}\n{value}" if name in fields else value
         else:

@@ -134,7 +134,7 @@ def with_point(text: str, what: str, *, has_commas: bool) -> str:
         is_for_decimals = what not in ("rank", "weight")
     if _thousands.fullmatch(text) and not is_for_decimals:
         raise ValueError(f"the {what} {quoted(text)} {AMBIGUOUS}")
-    pointed = text.replace(",", ".", 1)
+    pointed = text.replace(",", ".", 1)  # "1,5" is a number with a comma, but "1,2,3" is none
     return pointed if _float.fullmatch(pointed) else text
 
 
