@@ -18,9 +18,10 @@ def is_curable(error: Exception) -> bool:
     from django.db import OperationalError
     from django.db.migrations.exceptions import MigrationSchemaMissing
 
-    curable = isinstance(error, OperationalError | MigrationSchemaMissing)
-    damaged = getattr(error.__cause__, "sqlite_errorname", "").startswith(DAMAGED)
-    return curable or damaged or getattr(error.__cause__, "sqlstate", None) in CURABLE
+    if isinstance(error, OperationalError | MigrationSchemaMissing):
+        return True
+    is_damaged = getattr(error.__cause__, "sqlite_errorname", "").startswith(DAMAGED)
+    return is_damaged or getattr(error.__cause__, "sqlstate", None) in CURABLE
 
 
 def main() -> None:
@@ -48,8 +49,8 @@ def main() -> None:
         print("\nStopped.", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
     except (DatabaseError, OSError) as error:
-        if told := disk.trouble(error):
-            sys.exit(f"{disk.MESSAGES[told]} Nothing of this was written. ({error})")
+        if trouble := disk.trouble(error):
+            sys.exit(f"{disk.MESSAGES[trouble]} Nothing of this was written. ({error})")
         if "--traceback" in sys.argv or not is_curable(error):
             raise
         reason = as_sentence(" ".join(str(error).split()))

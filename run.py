@@ -87,24 +87,27 @@ def fingerprint(name: str) -> str:
 def is_installed(requirements: str, venv: Path = VENV) -> bool:
     """Whether the environment has this lock file, or one that contains it."""
     stamp = (venv / STAMP_FILE).read_text().splitlines() if (venv / STAMP_FILE).exists() else []
-    fitting = map(fingerprint, [requirements, *LARGER_LOCKS.get(requirements, [])])
-    return (venv / "bin" / "python").exists() and any(each in stamp for each in fitting)
+    fitting = [fingerprint(name) for name in (requirements, *LARGER_LOCKS.get(requirements, []))]
+    return (venv / "bin" / "python").exists() and any(line in stamp for line in fitting)
 
 
-def install(make: Sequence[str], venv: Path, requirements: str) -> None:
-    """Make the environment by uv, or by pip where there is no uv or it fails: pip may know another index."""
+def install(make_venv: Sequence[str], venv: Path, requirements: str) -> None:
+    """Make the environment by the command `make_venv`, and install the lock file into it.
+
+    By uv, or by pip where there is no uv or it fails: pip may know another index.
+    """
     python = str(venv / "bin" / "python")
     options = ["--require-hashes", "--no-deps", "-r", str(ROOT / requirements)]
     if uv := shutil.which("uv"):
         try:
-            run_quietly([*make, "--without-pip"], f"Making {venv.name} failed")
+            run_quietly([*make_venv, "--without-pip"], f"Making {venv.name} failed")
             run_quietly([uv, "pip", "install", "--python", python, *options], "uv failed")
             return
         except Refusal as refusal:
             say(f"{refusal} Trying pip ...")
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         raise Refusal("This Python cannot make a virtual environment. Cure: apt install python3-venv")
-    run_quietly(make, f"Making {venv.name} failed")
+    run_quietly(make_venv, f"Making {venv.name} failed")
     cure = f"(Is the network there? See all of it: {venv.name}/bin/pip install -r {requirements})"
     # Python compiles what it imports. To compile everything would double the time of an install.
     pip = [python, "-m", "pip", "install", "--no-input", "--no-compile", "--disable-pip-version-check"]
@@ -128,8 +131,8 @@ def set_up(requirements: str, venv: Path = VENV) -> None:
     # An environment of another Python is made anew: half of each does not start.
     packages = venv / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-packages"
     is_of_this_python = packages.is_dir() and (venv / "bin" / "python").resolve() == Path(sys.executable).resolve()
-    make = [sys.executable, "-m", "venv", str(venv)]
-    install(make if is_of_this_python else [*make, "--clear"], venv, requirements)
+    clear = [] if is_of_this_python else ["--clear"]
+    install([sys.executable, "-m", "venv", str(venv), *clear], venv, requirements)
     (venv / STAMP_FILE).write_text(fingerprint(requirements) + "\n")
 
 
@@ -206,8 +209,9 @@ def make_database(command: str) -> None:
 def manage(arguments: Sequence[str]) -> None:
     """Replace this process with manage.py, which gets its streams and signals. Does not return."""
     set_up(runtime())
-    if not (set(arguments[:1]) & WITHOUT_DATABASE or is_set("DATABASE_URL")):
-        make_database(next(iter(arguments), ""))
+    command = arguments[0] if arguments else ""
+    if command not in WITHOUT_DATABASE and not is_set("DATABASE_URL"):
+        make_database(command)
     os.execv(PYTHON, [*MANAGE, *arguments])
 
 
@@ -239,7 +243,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["serve"]:
         argv = argv[1:]
-    command = next(iter(argv), "")
+    command = argv[0] if argv else ""
     arguments = argv[1:]
     try:
         if sys.version_info < (3, 11):  # noqa: UP036

@@ -89,8 +89,9 @@ def openapi_schema(prefix: str) -> dict:
     `prefix`: the address of the API, such as /api/v1/.
     """
     schema = api.get_openapi_schema(path_prefix=prefix)
-    problem_schemas = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema["components"]["schemas"] |= problem_schemas.pop("$defs") | {"ProblemDocument": problem_schemas}
+    problem_schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    parts = problem_schema.pop("$defs")  # the schemas to which it refers
+    schema["components"]["schemas"] |= parts | {"ProblemDocument": problem_schema}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
     for operation in operations:
@@ -147,20 +148,19 @@ def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def error_entry(error: dict) -> dict:
-    """An entry of `errors`, with the place and the message, but never the value that was sent."""
-    source, *location = error["loc"]
+    """An entry of `errors` for an error of pydantic: its place and message, but never the value that was sent."""
+    source, *location = error["loc"]  # such as "body", the name of an argument, "rows", 3, "text"
     message = error["msg"].removeprefix("Value error, ")
     detail = as_sentence(f"{message[0].upper()}{message[1:]}")
     if source != "body":
-        # The last part of a parameter that is a list is the place in it.
-        name = next((part for part in reversed(location) if isinstance(part, str)), source)
-        return {"parameter": name, "detail": detail}
-    # The first part is the name of the argument that takes the body.
-    location = location[1:]
-    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
+        # The location ends in a number where the parameter is a list.
+        names = [part for part in location if isinstance(part, str)]
+        return {"parameter": names[-1] if names else source, "detail": detail}
+    in_body = location[1:]
+    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in in_body)
     entry = {"pointer": pointer, "detail": detail}
-    index = next((part for part in location if isinstance(part, int)), None)
-    return entry if index is None else entry | {"index": index}
+    indexes = [part for part in in_body if isinstance(part, int)]
+    return entry | {"index": indexes[0]} if indexes else entry
 
 
 def described(route: str) -> str:
@@ -202,16 +202,16 @@ def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
     if request.method not in allowed:
         methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
         raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})
-    is_list = allowed[request.method]
-    if unknown := sorted(request.GET.keys() - is_list.keys()):
-        known = sorted(is_list)
-        takes = f"this call takes {', '.join(known) or 'none'}."
+    parameters = allowed[request.method]  # name -> whether it is a list
+    if unknown := sorted(request.GET.keys() - parameters.keys()):
+        names = sorted(parameters)
+        all_names = f"this call takes {', '.join(names) or 'none'}."
         errors = [
-            {"parameter": name, "detail": f"There is no such parameter; {nearest(name, known) or takes}"}
+            {"parameter": name, "detail": f"There is no such parameter; {nearest(name, names) or all_names}"}
             for name in unknown[:ERRORS_LISTED]
         ]
         raise Problem(422, "The address has an unknown parameter.", kind="invalid", errors=errors)
-    repeated = sorted(name for name, values in request.GET.lists() if len(values) > 1 and not is_list[name])
+    repeated = sorted(name for name, values in request.GET.lists() if len(values) > 1 and not parameters[name])
     if repeated:
         errors = [{"parameter": name, "detail": "It can occur only once."} for name in repeated]
         raise Problem(422, "The address has a parameter twice.", kind="invalid", errors=errors)
@@ -272,10 +272,11 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
     paths = openapi_schema("/")["paths"]
     for pattern in patterns:
         path = described(f"/{pattern.pattern}")
-        operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root, which is not described
+        operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root is not described
         allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
         content = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
-        pattern.callback = with_checks(pattern.callback, allowed, *content)
+        (body_type,) = content
+        pattern.callback = with_checks(pattern.callback, allowed, body_type)
     return patterns, app, namespace
 
 

@@ -43,12 +43,14 @@ def subfolder(path: Path) -> Path:
 
 def _refuse_root(path: Path) -> None:
     """Raises ImproperlyConfigured for root in the folder of another account, which could not use root's files."""
-    if os.geteuid() or not path.stat().st_uid:
+    is_root = os.geteuid() == 0
+    owner_id = path.stat().st_uid
+    if not is_root or owner_id == 0:
         return
     try:
         owner = path.owner()
     except KeyError:  # this machine has no name for it
-        owner = f"#{path.stat().st_uid}"
+        owner = f"#{owner_id}"
     raise ImproperlyConfigured(
         f"The data folder {path} belongs to {owner}, who could not use the files that root makes there. Run this"
         f" as that account (runuser -u NAME -- {PROGRAM} ...), or give root the folder: chown -R root {path}"
@@ -67,19 +69,21 @@ def _close_to_others(path: Path) -> None:
     was_open = bool(path.stat().st_mode & OTHERS_BITS)
     if was_open:
         _close_folder(path, statuses.keys())
-    # A link has no mode of its own, and its target may be anything.
-    modes = {name: status.st_mode for name, status in statuses.items() if not stat.S_ISLNK(status.st_mode)}
-    open_modes = {name: mode for name, mode in modes.items() if mode & OTHERS_BITS}
-    for name, mode in open_modes.items():
+
+    open_files = []
+    for name, status in sorted(statuses.items()):
+        mode = status.st_mode
+        # A link has no mode of its own, and its target may be anything.
+        if stat.S_ISLNK(mode) or not mode & OTHERS_BITS:
+            continue
         # PermissionError: it belongs to root. FileNotFoundError: another process removed it.
         with contextlib.suppress(PermissionError, FileNotFoundError):
             (path / name).chmod(stat.S_IMODE(mode) & ~OTHERS_BITS)
-    files = sorted(name for name, mode in open_modes.items() if stat.S_ISREG(mode))
-    if was_open and files:
-        print(
-            f"Until now others on this machine could read these files in {path}: {', '.join(files)}",
-            file=sys.stderr,
-        )
+        if stat.S_ISREG(mode):
+            open_files.append(name)
+    if was_open and open_files:
+        names = ", ".join(open_files)
+        print(f"Until now others on this machine could read these files in {path}: {names}", file=sys.stderr)
 
 
 def _statuses(path: Path) -> dict[str, os.stat_result]:

@@ -68,7 +68,7 @@ class UnknownHosts(logging.Filter):
 class Outages(logging.Filter):
     """Lets through one line a minute, without its traceback, of requests that the database or the disk failed."""
 
-    told_at = -math.inf
+    last_line_at = -math.inf  # by time.monotonic
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged. The record of an outage gets the reason in place of its traceback."""
@@ -83,9 +83,9 @@ class Outages(logging.Filter):
         record.args = ()
         record.exc_info = None
         now = time.monotonic()
-        if now - self.told_at < SECONDS_BETWEEN_OUTAGE_LINES:
+        if now - self.last_line_at < SECONDS_BETWEEN_OUTAGE_LINES:
             return False
-        self.told_at = now
+        self.last_line_at = now
         return True
 
 
@@ -120,9 +120,10 @@ def request_fields(record: logging.LogRecord) -> dict[str, object]:
     request = getattr(record, "request", None)
     if not isinstance(request, HttpRequest):
         return {}
-    user = getattr(getattr(request, "auth", None), "user", None) or getattr(request, "_cached_user", None)
-    facts = {"address": request.META.get("REMOTE_ADDR"), "account": user and user.pk}
-    return {name: value for name, value in facts.items() if value}
+    token = getattr(request, "auth", None)  # of a call of the API
+    user = token.user if token else getattr(request, "_cached_user", None)
+    fields = {"address": request.META.get("REMOTE_ADDR"), "account": user and user.pk}
+    return {name: value for name, value in fields.items() if value}
 
 
 def escaped(character: str) -> str:

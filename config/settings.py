@@ -98,8 +98,8 @@ def secret_key_in(path: Path) -> str:
 
 
 def checked_secret(key: str) -> str:
-    placeholder = key.startswith("django-insecure") or len(set(key)) < 10
-    if len(key) < 50 or placeholder:
+    is_placeholder = key.startswith("django-insecure") or len(set(key)) < 10
+    if len(key) < 50 or is_placeholder:
         raise ImproperlyConfigured(
             "SECRET_KEY is short or a known placeholder. Give at least 50 random characters, "
             "or leave it unset and Idealist makes one and keeps it."
@@ -119,18 +119,21 @@ def checked_proxies(number: int, https: bool) -> int:
 
 
 def checked_hosts(text: str) -> list[tuple[str, str]]:
-    """Each host name in the text with its port, or "" without one; those of this machine where it has none."""
+    """[(host name, its port or "")] of text such as a.org,b.org:8443; the names of this machine for an empty text.
+
+    A name with a point before it, such as .example.org, stands for all names below it, too.
+    """
     hosts = []
     for entry in filter(None, map(str.strip, text.split(","))):
         name = entry.removeprefix(".").lower()
         domain, port = ("*", "") if entry == "*" else split_domain_port(name)
-        understood = f"{domain}:{port}" if port else domain
-        if not domain or name != understood:
+        # Django understands only a part of an entry with a scheme or a path, or nothing of it.
+        is_understood = domain and name == (f"{domain}:{port}" if port else domain)
+        if not is_understood:
             raise ImproperlyConfigured(
                 f"IDEALIST_HOSTS has {entry!r}; write names such as ratings.example.org, without scheme and path,"
                 " an IPv6 address as [::1], and a port that is not the usual one as ratings.example.org:8443."
             )
-        # With the point before it, it stands for all names below it, too.
         hosts.append((f".{domain}" if entry.startswith(".") else domain, port))
     return hosts or [("localhost", ""), ("127.0.0.1", ""), ("[::1]", "")]
 
@@ -141,9 +144,9 @@ def checked_database(url: str) -> dict:
         database = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
     except ValueError:  # an unknown scheme, or a port that is no number
         database = {}
-    scheme = urlsplit(url).scheme if database else ""
+    is_known = database and urlsplit(url).scheme in ("postgres", "postgresql", "sqlite")
     has_name = database.get("NAME", "") not in ("", ":memory:") or "service" in database.get("OPTIONS", {})
-    if scheme not in ("postgres", "postgresql", "sqlite") or not has_name:
+    if not (is_known and has_name):
         raise ImproperlyConfigured(
             "DATABASE_URL is not the address of a database; write postgres://USER:PASSWORD@HOST:5432/NAME, or"
             " sqlite:////PATH for a file. Write special characters of a password as in web addresses: %40 for @."
@@ -166,8 +169,9 @@ def checked_keys(text: str) -> dict[str, str]:
     """{host: key} or {host:port: key} of text such as host=key,host:port=key. An error never repeats a key."""
     keys = {}
     for number, pair in enumerate(filter(None, map(str.strip, text.split(","))), 1):
-        host, equals, key = pair.partition("=")
-        if not (host and equals and key) or not all("!" <= character <= "~" for character in pair):
+        host, _, key = pair.partition("=")
+        fits_header = all("!" <= character <= "~" for character in pair)  # ASCII without blanks
+        if not (host and key and fits_header):
             raise ImproperlyConfigured(
                 f"IDEALIST_JUDGE_KEYS: its part {number} is not host=key; write such as api.example.org=KEY or"
                 " 10.0.0.7:8000=KEY."
@@ -367,7 +371,7 @@ OIDC = sign_in.provider()
 GROUP_ROLES = sign_in.roles_of_groups()
 JOIN_BY_ADDRESS = env_bool("IDEALIST_OIDC_JOIN")
 PROVIDER_SECOND_FACTOR = sign_in.second_factor_at_provider()
-OIDC_RSA_BITS = sign_in.rsa_bits(env_int("IDEALIST_OIDC_RSA_BITS", 2048))
+OIDC_RSA_BITS = env_int("IDEALIST_OIDC_RSA_BITS", 2048, least=2048)
 PASSWORDS = env_bool("IDEALIST_PASSWORDS", "1")
 if not PASSWORDS and not OIDC:
     raise ImproperlyConfigured(

@@ -57,7 +57,8 @@ def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
         # The name of a group may contain = and :, as in CN=raters,OU=search.
         group, _, value = (part.strip() for part in line.rpartition("="))
         slug, _, role = value.rpartition(":")
-        if not group or not (role in COLLECTION_ROLES if slug else role == "superuser"):
+        is_role = role in COLLECTION_ROLES if slug else role == "superuser"
+        if not (group and is_role):
             raise ImproperlyConfigured(
                 f"IDEALIST_OIDC_ROLES has {line.strip()!r}; write group=collection:role or group=superuser, "
                 "with a semicolon between two. Roles are rater, analyst and admin."
@@ -84,24 +85,19 @@ def second_factor_at_provider() -> frozenset[str]:
     return values
 
 
-def rsa_bits(number: int) -> int:
-    if number < 2048:
-        raise ImproperlyConfigured(f"IDEALIST_OIDC_RSA_BITS is {number}; write 2048 or more, such as 3072.")
-    return number
-
-
 def session_limits() -> dict[str, tuple[float, float]]:
     """{role: (seconds of idleness, seconds since the sign-in) after which sessions end}"""
     limits: dict[str, tuple[float, float]] = {}
     for part in text("IDEALIST_SESSIONS").replace(",", " ").split():
         role, _, times = part.partition("=")
-        match = re.fullmatch(r"(\d+)([mhd])/(\d+)([mhd])", times)
-        if role not in ROLES or not match or not int(match[1]) or not int(match[3]):
+        match = re.fullmatch(r"(0*[1-9]\d*)([mhd])/(0*[1-9]\d*)([mhd])", times)
+        if role not in ROLES or not match:
             raise ImproperlyConfigured(
                 f"IDEALIST_SESSIONS has {part!r}; write role=idle/longest, as in admin=30m/12h, "
                 f"with a comma between two. The roles are {', '.join(ROLES)}; m, h and d are units."
             )
-        limits[role] = (int(match[1]) * SECONDS[match[2]], int(match[3]) * SECONDS[match[4]])
+        idle, idle_unit, longest, longest_unit = match.groups()
+        limits[role] = (int(idle) * SECONDS[idle_unit], int(longest) * SECONDS[longest_unit])
     return limits
 
 

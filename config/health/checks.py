@@ -170,10 +170,12 @@ def migrations() -> Iterator[Problem]:
     """Whether the database has the migrations of this version, and no other."""
     on_disk = migrations_on_disk()
     applied = MigrationRecorder(connection).applied_migrations().keys()
-    if missing := on_disk - applied:
+    missing = on_disk - applied  # (app, name) of each
+    if missing:
         yield Problem(f"The database lacks {len(missing)} migrations, such as {'.'.join(min(missing))}.", UPGRADE)
     apps = {app for app, _ in on_disk}
-    if newer := {(app, name) for app, name in applied - on_disk if app in apps}:
+    newer = {(app, name) for app, name in applied - on_disk if app in apps}
+    if newer:
         message = f"The database is of another version, which has {'.'.join(min(newer))}."
         yield Problem(message, "Start that version, or restore a backup that this version made.")
 
@@ -194,9 +196,7 @@ def writing() -> Iterator[Problem]:
         probe.execute("DELETE FROM django_migrations WHERE 0")  # BEGIN alone also succeeds on a read-only file
         probe.execute("ROLLBACK")
     except sqlite3.OperationalError as error:
-        django_error = DatabaseError()  # `disk.trouble` looks at the cause of Django's errors
-        django_error.__cause__ = error
-        if trouble := disk.trouble(django_error):
+        if trouble := disk.trouble(error):
             yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
         else:
             message = f"An import or another program holds the lock of SQLite for more than {LOCK_SECONDS:g} s."
@@ -234,10 +234,11 @@ def worker() -> Iterator[Problem]:
 
 def storage() -> Iterator[Problem]:
     """Whether files can be written to the folders of data, uploads and pictures."""
+    folders = [settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR)]
     pictures = Path(settings.STORAGES["pictures"].get("OPTIONS", {}).get("location", settings.DATA_DIR))
-    for folder in {settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR), pictures}:
-        if folder is pictures and not folder.exists():
-            continue  # it is made with the first picture
+    if pictures.exists():  # it is made with the first picture
+        folders.append(pictures)
+    for folder in folders:
         try:
             disk.try_out(folder)
         except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
@@ -103,9 +103,8 @@ def backup_metric() -> Metric:
 def worker_metrics() -> Iterator[Metric]:
     last_heartbeat_at = signs.last_of_worker()
     if last_heartbeat_at is not None:
-        yield gauge(
-            "worker_seconds", "Since the last heartbeat of a worker.", max(0.0, time.time() - last_heartbeat_at)
-        )
+        seconds = max(0.0, time.time() - last_heartbeat_at)
+        yield gauge("worker_seconds", "Since the last heartbeat of a worker.", seconds)
 
 
 def job_metrics() -> Iterator[Metric]:
@@ -127,18 +126,12 @@ def job_metrics() -> Iterator[Metric]:
 
 def queue_metric() -> Metric:
     """Wanted ratings by collection and state. The label is the id of the collection: its name can be secret."""
-    waiting = (
-        Assignment.objects.waiting()
-        .order_by()
-        .values_list("collection")
-        .annotate(open=Count("pk", filter=Q(state="open")), leased=Count("pk", filter=Q(state="leased")))
-    )
-    counts_by_collection = {pk: counts for pk, *counts in waiting}
+    waiting = Assignment.objects.waiting().order_by().values_list("collection", "state").annotate(n=Count("pk"))
+    numbers = {(pk, state): number for pk, state, number in waiting}
     metric = GaugeMetricFamily("idealist_queue", "Ratings that are wanted.", labels=["collection", "state"])
     for pk in Collection.objects.order_by("pk").values_list("pk", flat=True):
-        open_number, leased_number = counts_by_collection.get(pk, (0, 0))
-        metric.add_metric([str(pk), "open"], open_number)
-        metric.add_metric([str(pk), "leased"], leased_number)
+        for state in ("open", "leased"):
+            metric.add_metric([str(pk), state], numbers.get((pk, state), 0))
     return metric
 
 
@@ -164,11 +157,11 @@ def watch_metrics() -> Iterator[Metric]:
     The labels are ids, since names can be secret, and the kind of baseline.
     """
     labels = ["collection", "watch"]
-    families = {
-        name: GaugeMetricFamily(f"idealist_watch_{name}", text, labels=[*labels, *more])
-        for texts, more in ((OF_WATCH, []), (OF_BASELINE, ["baseline"]))
-        for name, text in texts.items()
-    }
+    families = {}
+    for name, text in OF_WATCH.items():
+        families[name] = GaugeMetricFamily(f"idealist_watch_{name}", text, labels=labels)
+    for name, text in OF_BASELINE.items():
+        families[name] = GaugeMetricFamily(f"idealist_watch_{name}", text, labels=[*labels, "baseline"])
     for watch in Watch.objects.filter(collection__slug__isnull=False).order_by("pk"):
         for name, baseline, value in watch_values(watch):
             if value is not None:
@@ -187,8 +180,9 @@ def watch_values(watch: Watch) -> Iterator[tuple[str, list[str], float | None]]:
     for name in ("mean", "judged", "queries"):
         yield name, [], night.means[name]
     for verdict in night.verdicts.all():
-        for name, number in (("difference", "difference"), ("difference_low", "low"), ("difference_high", "high")):
-            yield name, [verdict.baseline], verdict.numbers[number]
+        yield "difference", [verdict.baseline], verdict.numbers["difference"]
+        yield "difference_low", [verdict.baseline], verdict.numbers["low"]
+        yield "difference_high", [verdict.baseline], verdict.numbers["high"]
 
 
 registry.register(DatabaseCollector())

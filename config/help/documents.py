@@ -18,9 +18,8 @@ from markdown_it.token import Token
 from ..program import CLONE_PROGRAM, PROGRAM
 
 DOCS_FOLDER = settings.BASE_DIR / "docs"
-PICTURES_FOLDER = "pictures"  # the folder in docs/, and the prefix of its static files
 # In the order in which the help lists them.
-DOCUMENT_NAMES: tuple[str, ...] = (
+DOCUMENT_NAMES = (
     "first-steps",
     "raters",
     "analysts",
@@ -38,8 +37,10 @@ DOCUMENT_NAMES: tuple[str, ...] = (
     "operating",
     "versions",
     "asvs",
+    "architecture",
+    "contributing",
+    "glossary",
 )
-DOCUMENT_NAMES += ("architecture", "contributing", "glossary")
 PUNCTUATION = re.compile(r"[^\w\- ]")
 # `test` and `bench` need a clone, whatever this installation is.
 OF_ANY_INSTALLATION = re.compile(rf"{re.escape(CLONE_PROGRAM)}(?! (?:test|bench)\b)")
@@ -122,38 +123,38 @@ def address_of(link: str) -> str:
     return reverse("help_page", args=[path.stem]) + separator + anchor
 
 
-class Renderer:
-    """The rules that replace those of markdown-it: the keyboard can scroll tables, and headings have links."""
+# The rules that replace those of markdown-it with the same names: headings have links, and the keyboard can scroll
+# tables.
 
-    @staticmethod
-    def heading_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
-        inline = tokens[position - 1]
-        close = f"</{tokens[position].tag}>\n"
-        if "anchor" not in inline.meta:
-            return close
-        label = escape(f"Link to this part: {text_of(inline)}")
-        return f' <a class="anchor" href="#{inline.meta["anchor"]}" aria-label="{label}">#</a>{close}'
 
-    @staticmethod
-    def fence(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
-        return f'<pre class="cmds"><code>{escape(tokens[position].content)}</code></pre>\n'
+def heading_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+    inline = tokens[position - 1]
+    close = f"</{tokens[position].tag}>\n"
+    if "anchor" not in inline.meta:
+        return close
+    label = escape(f"Link to this part: {text_of(inline)}")
+    return f' <a class="anchor" href="#{inline.meta["anchor"]}" aria-label="{label}">#</a>{close}'
 
-    @staticmethod
-    def table_open(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
-        env["tables"] = env.get("tables", 0) + 1
-        label = f'tabindex="0" role="region" aria-label="Table {env["tables"]}"'
-        return f'<div class="scroll" {label}><table class="data lines">\n'
 
-    @staticmethod
-    def table_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
-        return "</table></div>\n"
+def fence(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+    return f'<pre class="cmds"><code>{escape(tokens[position].content)}</code></pre>\n'
+
+
+def table_open(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+    env["tables"] = env.get("tables", 0) + 1
+    label = f'tabindex="0" role="region" aria-label="Table {env["tables"]}"'
+    return f'<div class="scroll" {label}><table class="data lines">\n'
+
+
+def table_close(renderer, tokens: Sequence[Token], position: int, options, env) -> str:
+    return "</table></div>\n"
 
 
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 _markdown.core.ruler.push("identified", _add_heading_ids)
 _markdown.core.ruler.push("linked", _rewrite_links)
-for _rule in ("heading_close", "fence", "table_open", "table_close"):
-    _markdown.add_render_rule(_rule, getattr(Renderer, _rule))
+for _rule in (heading_close, fence, table_open, table_close):
+    _markdown.add_render_rule(_rule.__name__, _rule)
 
 
 def tokens_of(text: str) -> list[Token]:

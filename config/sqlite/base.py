@@ -26,16 +26,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         """Take the lock, and begin. Both together wait no longer than the `timeout` of the database."""
         write_lock = self.write_lock
-        patience = self.settings_dict["OPTIONS"].get("timeout", 5)
-        began = monotonic()
-        if not write_lock.acquire(timeout=patience):
+        timeout = self.settings_dict["OPTIONS"].get("timeout", 5)  # seconds
+        deadline = monotonic() + timeout
+        if not write_lock.acquire(timeout=timeout):
             raise OperationalError("database is locked")
         self._held_lock = write_lock
-        left = max(0.0, patience - (monotonic() - began))
         try:
-            self._wait_at_most(left)
+            self._wait_at_most(max(0.0, deadline - monotonic()))
             super()._start_transaction_under_autocommit()
-            self._wait_at_most(patience)
+            self._wait_at_most(timeout)
         except BaseException:
             self._release()
             raise

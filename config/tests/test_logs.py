@@ -123,7 +123,7 @@ def test_requests_while_the_database_is_away_are_one_line_a_minute_without_trace
     """Each had 8 KB of traceback, and raters ask again every few seconds."""
     logger = logging.getLogger("django.request")
     outages = next(each for each in logger.filters if isinstance(each, Outages))
-    outages.told_at = -1e9
+    outages.last_line_at = -1e9
 
     def fail(error: Exception) -> None:
         try:
@@ -137,7 +137,7 @@ def test_requests_while_the_database_is_away_are_one_line_a_minute_without_trace
         fail(OperationalError("connection refused"))
     (record,) = caplog.records
     assert record.exc_info is None and "Service Unavailable: /desk/ (connection refused)" in record.getMessage()
-    outages.told_at -= 60
+    outages.last_line_at -= 60
     fail(OSError(errno.ENOSPC, "No space left on device"))
     assert "No space left" in caplog.records[1].getMessage()
     fail(ValueError("a fault of the program"))

@@ -119,6 +119,7 @@ def test_a_database_is_a_file_a_server_or_a_service_and_another_is_refused_witho
         ("IDEALIST_DEMO", "maybe"),
         ("IDEALIST_LARGEST_UPLOAD", "4GB"),
         ("IDEALIST_PROXIES", "10"),
+        ("IDEALIST_OIDC_RSA_BITS", "1024"),
         ("IDEALIST_HOSTS", "a.example.org,http://b"),
         ("IDEALIST_PASSWORDS", "0"),
         ("IDEALIST_MAIL", "x"),

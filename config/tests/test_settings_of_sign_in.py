@@ -74,5 +74,3 @@ def test_values_of_a_second_factor_at_the_provider(monkeypatch):
     name = "second_factor_at_provider"
     assert of(monkeypatch, name, {"IDEALIST_OIDC_SECOND_FACTOR": "mfa, otp urn:two"}) == {"mfa", "otp", "urn:two"}
     assert of(monkeypatch, name, {"IDEALIST_OIDC_SECOND_FACTOR": "0"}) == frozenset()
-    with pytest.raises(ImproperlyConfigured, match="IDEALIST_OIDC_RSA_BITS is 1024"):
-        sign_in.rsa_bits(1024)

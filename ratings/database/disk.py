@@ -37,13 +37,11 @@ def trouble(error: BaseException | None) -> Trouble | None:
     """The trouble with the disk that the error reports; None if it is about something else."""
     if isinstance(error, OSError):
         return TROUBLE_OF_ERRNO.get(error.errno)
-    if not isinstance(error, DatabaseError):
-        return None
     # An error of Django has that of the driver as its cause.
-    cause = error.__cause__ or error
-    name = getattr(cause, "sqlite_errorname", "") or ""
+    driver_error = error.__cause__ if isinstance(error, DatabaseError) and error.__cause__ else error
+    name = getattr(driver_error, "sqlite_errorname", "") or ""
     of_sqlite = next((trouble for begins, trouble in TROUBLE_OF_SQLITE.items() if name.startswith(begins)), None)
-    return of_sqlite or TROUBLE_OF_SQLSTATE.get(getattr(cause, "sqlstate", None))
+    return of_sqlite or TROUBLE_OF_SQLSTATE.get(getattr(driver_error, "sqlstate", None))
 
 
 def try_out(folder: Path) -> None:
