@@ -1,6 +1,5 @@
 """The server and its collections: what the API has, a method each."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from uuid import uuid4
@@ -13,10 +12,6 @@ from .wire import Wire
 
 Task = dict[str, Any]
 Said = float | str  # a grade, or the reason why it cannot be judged: broken, language, knowledge, unclear, …
-
-
-def as_body(body: Mapping[str, Any]) -> bytes:
-    return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
 
 
 class Idealist:
@@ -53,7 +48,7 @@ class Idealist:
     ) -> "Collection":
         """A new collection. grades: the label of each; without any, the scale comes with the first ratings."""
         scale = [{"value": value, "label": label} for value, label in (grades or {}).items()]
-        self._wire.post("collections", as_body({"slug": slug, "name": name, "grades": scale}), repeatable=False)
+        self._wire.post("collections", {"slug": slug, "name": name, "grades": scale}, repeatable=False)
         return self.collection(slug)
 
     def close(self) -> None:
@@ -132,10 +127,10 @@ class Collection:
 
     def qrels(self, **how: str) -> dict[str, dict[str, float]]:
         """The judgments as {query: {document: grade}}, as `idealist_measures.calc` takes them."""
-        found: dict[str, dict[str, float]] = {}
+        qrels: dict[str, dict[str, float]] = {}
         for row in self.judgments(**how):
-            found.setdefault(row["query"], {})[row["document"]] = row["grade"]
-        return found
+            qrels.setdefault(row["query"], {})[row["document"]] = row["grade"]
+        return qrels
 
     def unjudged(self, system: str, k: int = 10) -> Rows:
         return self.rows("unjudged", system=system, k=k)
@@ -172,22 +167,22 @@ class Collection:
     def add_night(self, watch: int, system: str) -> dict[str, Any]:
         """A night of a watch, from the rankings of a system that was imported."""
         path = f"{self._path}/watches/{watch}/nights"
-        return self._wire.post(path, as_body({"system": system}), repeatable=False)
+        return self._wire.post(path, {"system": system}, repeatable=False)
 
     # Rate, in the name of the token's owner
 
     def tasks(self, count: int = 1) -> list[Task]:
         """What to rate next: with those that are held already, as many as `count`."""
-        return self._wire.post(f"{self._path}/tasks", as_body({"count": count}))["tasks"]
+        return self._wire.post(f"{self._path}/tasks", {"count": count})["tasks"]
 
     def save(self, ratings: Iterable[tuple[Task, Said]]) -> list[dict[str, Any]]:
         """Saves at most a hundred, each once. For each: whether it is `saved`, and if not why, as `said`."""
-        rows = [
-            {"token": task["token"], "base_revision": task["base_revision"], "key": str(uuid4())}
-            | ({"reason": said} if isinstance(said, str) else {"grade": said})
-            for task, said in ratings
-        ]
-        return self._wire.post(f"{self._path}/my-ratings", as_body({"ratings": rows}))["results"]
+        rows = []
+        for task, said in ratings:
+            rating = {"reason": said} if isinstance(said, str) else {"grade": said}
+            held = {"token": task["token"], "base_revision": task["base_revision"]}
+            rows.append({**held, **rating, "key": str(uuid4())})
+        return self._wire.post(f"{self._path}/my-ratings", {"ratings": rows})["results"]
 
     def rate(self, judge: Callable[[Task], Said], at_once: int = 5) -> list[dict[str, Any]]:
         """Lets `judge` rate all that there is, and returns what `save` says. Ends where nothing is saved."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from .tables import columns_of, is_frame
+from .tables import is_frame
 from .wire import Problem, Wire
 
 MOST_BYTES = 2_400_000  # of a batch; the server takes 2.5 MB
@@ -43,11 +43,12 @@ def send(
     With `key`, the same rows sent again within 30 days are imported once, also by another program. Raises Problem.
     """
     done = Imported()
-    begin = json.dumps({**members, kind: []})[:-2].encode()  # without the last ]}, before which the rows stand
+    # The rows are JSON already, and stand in the list at the end: {"system": "a", "rankings": [ rows ]}
+    begin = json.dumps({**members, kind: []}).removesuffix("]}").encode()
     for number, batch in enumerate(batches(rows, kind)):
         batch_key = f"{key}-{kind}-{number}" if key else str(uuid4())
         try:
-            answer = wire.post(f"{path}/{kind}", begin + b",".join(batch) + b"]}", batch_key)
+            answer = wire.post_batch(f"{path}/{kind}", begin + b",".join(batch) + b"]}", batch_key)
         except Problem as problem:
             problem.rows_before = done.rows
             raise
@@ -72,10 +73,11 @@ def batches(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[list[bytes
     batch: list[bytes] = []
     size = count = 0  # bytes, and what MOST_IN_A_BATCH counts
     for row in rows:
-        known = {name: value for name, value in row.items() if is_known(value)}
-        line = json.dumps(known, ensure_ascii=False).encode()
+        members = {name: value for name, value in row.items() if is_known(value)}
+        line = json.dumps(members, ensure_ascii=False).encode()
         count_of_row = max(LEAST_RESULTS, len(row["documents"])) if kind == "rankings" else 1
-        if batch and (size + len(line) > MOST_BYTES or count + count_of_row > MOST_IN_A_BATCH[kind]):
+        has_room = size + len(line) <= MOST_BYTES and count + count_of_row <= MOST_IN_A_BATCH[kind]
+        if batch and not has_room:
             yield batch
             batch, size, count = [], 0, 0
         batch.append(line)
@@ -97,17 +99,18 @@ def rows_of(given: Any) -> Iterable[Mapping[str, Any]]:
 def rankings_of(run: Any) -> Iterator[dict[str, Any]]:
     """The ranking of each query, with the members of the API. run: {query: [documents, best first]},
     {query: {document: score}}, or a frame with the columns query_id, doc_id and score."""
-    if not is_frame(run):
-        for query, ranked in run.items():
-            if isinstance(ranked, Mapping):
-                yield scored(query, ranked.items())
-            else:
-                yield {"query": str(query), "documents": [str(key) for key in ranked]}
+    if is_frame(run):
+        scores_of_query: dict[Any, list[tuple[Any, Any]]] = {}  # (document, score) of each result
+        for query, document, score in zip(run["query_id"], run["doc_id"], run["score"], strict=True):
+            scores_of_query.setdefault(query, []).append((document, score))
+        for query, pairs in scores_of_query.items():
+            yield scored(query, pairs)
         return
-    by_query: dict[Any, list[tuple[Any, Any]]] = {}
-    for query, document, score in columns_of(run, "query_id", "doc_id", "score"):
-        by_query.setdefault(query, []).append((document, score))
-    yield from (scored(query, pairs) for query, pairs in by_query.items())
+    for query, ranked in run.items():
+        if isinstance(ranked, Mapping):
+            yield scored(query, ranked.items())
+        else:
+            yield {"query": str(query), "documents": [str(key) for key in ranked]}
 
 
 def scored(query: Any, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:

@@ -54,10 +54,5 @@ class Answer(dict[str, Any]):
         return pandas.DataFrame(columns, dtype=float)
 
 
-def columns_of(frame: Any, *names: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of these columns of a frame."""
-    return zip(*(frame[name] for name in names), strict=True)
-
-
 def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and not isinstance(given, Mapping)

@@ -58,10 +58,14 @@ class Wire:
         given = {name: value for name, value in parameters.items() if value is not None}
         return self._call(self.http.build_request("GET", path, params=given), repeatable=True)
 
-    def post(self, path: str, body: bytes, key: str | None = None, repeatable: bool = True) -> Any:
-        """The answer, parsed. key: the Idempotency-Key of the batch. repeatable: sent twice, it is done once."""
-        headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
-        return self._call(self.http.build_request("POST", path, content=body, headers=headers), repeatable).json()
+    def post(self, path: str, body: dict[str, Any], repeatable: bool = True) -> Any:
+        """The answer, parsed. repeatable: sent twice, it is done once."""
+        return self._call(self.http.build_request("POST", path, json=body), repeatable).json()
+
+    def post_batch(self, path: str, body: bytes, key: str) -> Any:
+        """The answer, parsed. body: JSON. key: the Idempotency-Key of the batch."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+        return self._call(self.http.build_request("POST", path, content=body, headers=headers), True).json()
 
     def _call(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
         """The answer to a call, which is sent again while that may help. Raises Problem and errors of httpx.
@@ -70,27 +74,30 @@ class Wire:
         nothing was written.
         """
         for number in range(1, self.tries + 1):
+            is_last = number == self.tries
             pause = 2.0 ** (number - 2)  # half a second at first
             try:
                 response = self.http.send(request)
             except LOST_ERRORS as error:
-                if number == self.tries or not (repeatable or isinstance(error, NOT_SENT_ERRORS)):
+                may_repeat = repeatable or isinstance(error, NOT_SENT_ERRORS)
+                if is_last or not may_repeat:
                     raise
             else:
                 if response.is_success:
                     return response
                 pause = pause_of(response, pause)
+                # A problem document with such a status says that nothing was written.
                 may_repeat = response.status_code in RETRY_STATUSES and (repeatable or is_problem(response))
-                if not may_repeat or number == self.tries or pause > LONGEST_PAUSE:
+                if is_last or not may_repeat or pause > LONGEST_PAUSE:
                     raise problem_of(response)
             time.sleep(pause)
         raise AssertionError("a client needs at least one try")
 
 
 def pause_of(response: httpx.Response, otherwise: float) -> float:
-    """The seconds of Retry-After; a date, which depends on clocks, counts as none."""
-    said = response.headers.get("Retry-After", "")
-    return float(said) if said.isdecimal() else otherwise
+    """The seconds of Retry-After, else `otherwise`; a date, which depends on clocks, counts as none."""
+    seconds = response.headers.get("Retry-After", "")
+    return float(seconds) if seconds.isdecimal() else otherwise
 
 
 def is_problem(response: httpx.Response) -> bool:
