@@ -7,8 +7,6 @@ from .constraints import known_value
 from .content import Query
 from .job import Job
 
-LONGEST_ANSWER = 400_000  # characters of the answer that is kept to choose places from
-
 
 class Engine(models.Model):
     """How a search engine is asked, and where its answers have the results.
