@@ -193,7 +193,6 @@ STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.subfolder(DA
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or secret_key_in(DATA_DIR / "secret.key"))
 # Links and cookies of former keys are still valid, and secrets of second factors can still be read.
 SECRET_KEY_FALLBACKS = [checked_secret(key) for key in os.environ.get("SECRET_KEY_FORMER", "").split()]
-DEBUG = False
 HTTPS = env_bool("IDEALIST_HTTPS")
 PROXIES = checked_proxies(env_int("IDEALIST_PROXIES", int(HTTPS)), HTTPS)
 FOR_OTHERS = bool(HTTPS or os.environ.get("IDEALIST_HOSTS") or os.environ.get("DATABASE_URL"))
@@ -282,7 +281,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "config.urls"
-WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -391,7 +389,6 @@ ACCOUNT_ADAPTER = "ratings.people.sign_in.entering.Adapter"
 SOCIALACCOUNT_ADAPTER = "ratings.people.sign_in.oidc.Adapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_EMAIL_NOTIFICATIONS = False
 MFA_ADAPTER = "ratings.people.sign_in.second_factor.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_FORMS = {
@@ -418,7 +415,6 @@ LANGUAGES = [
 ]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = "config.formats"
-USE_TZ = True
 
 STATIC_URL = "static/"
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites have no use for these files
@@ -452,13 +448,9 @@ CONTENT_SECURITY_POLICY = {
 PERMISSIONS_POLICY: dict[str, list[str]] = {
     feature: [] for feature in ("camera", "geolocation", "microphone", "payment", "usb", "interest-cohort")
 }
-X_FRAME_OPTIONS = "DENY"
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+# Besides, Django's defaults count: X-Frame-Options DENY, nosniff, same-origin for referrers and openers, and
+# cookies of sessions that are HttpOnly and SameSite=Lax.
 SESSION_ENGINE = "ratings.people.sessions"
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "ratings.web.failures.csrf_failure"
 # A browser accepts a cookie of such a name only from this host by TLS, so no sister domain can set one.
