@@ -139,7 +139,22 @@ def line(label: str, longest: int, help_text: str = "", **more) -> forms.CharFie
     return forms.CharField(label=label, max_length=longest, help_text=help_text, required=False, **more)
 
 
-class HowForm(forms.Form):
+class ColumnsForm(forms.Form):
+    """A form with a select for each column in `names`, as column_0, column_1, and so on, and with other fields."""
+
+    names: list[str]
+
+    @property
+    def columns(self) -> list[tuple[str, forms.BoundField]]:
+        """The name of each column, and the field that says what it holds."""
+        return [(name, self[f"column_{number}"]) for number, name in enumerate(self.names)]
+
+    @property
+    def others(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name != "kind" and not field.name.startswith("column_")]
+
+
+class HowForm(ColumnsForm):
     """The options of reading the files of a job. `options` is what the job stores."""
 
     kind = forms.ChoiceField(
@@ -301,15 +316,6 @@ class HowForm(forms.Form):
         of_any_kind = {"encoding", "header", "sheet", *RARE_OPTIONS}
         kept = {name: value for name, value in options.items() if name in of_any_kind}
         return USUAL_OPTIONS[self.cleaned_data["kind"]] | kept
-
-    @property
-    def columns(self) -> list[tuple[str, forms.BoundField]]:
-        """The name of each column, and the field that says what it holds."""
-        return [(name, self[f"column_{number}"]) for number, name in enumerate(self.names)]
-
-    @property
-    def others(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name != "kind" and not field.name.startswith("column_")]
 
 
 def checked(check, *args, **kwargs):

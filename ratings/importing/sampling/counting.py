@@ -161,7 +161,10 @@ def _pass_over(refusals: Sequence[searches.NoQueries], sources: Sequence[Source]
 
 
 def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, report: Report) -> bool:
-    """Move the counts into the stage, and leave them empty. False, with a refusal, beyond the budget."""
+    """Move the counts, by (text, stratum, id), into the stage, and leave them empty.
+
+    False, with a refusal in the report, where they are beyond the budget of the source.
+    """
     try:
         # About the size in the stage: the text, as it stands and folded, the id, and 16 for the rest of a row.
         source.budget.make(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
@@ -237,10 +240,13 @@ def _read_spellings(log: Log) -> None:
     (log.joined,) = execute("SELECT COUNT(*) FROM query WHERE spellings > 1").fetchone()
     frequent = f"SELECT folded, text, n FROM query WHERE spellings > 1 ORDER BY n DESC, folded LIMIT {MOST_JOINED}"
     # In one statement, since the table has no index: each would read all of it.
-    spellings = execute(
+    rows = execute(
         f"SELECT folded, text FROM raw WHERE folded IN (SELECT folded FROM ({frequent}))"
         " GROUP BY folded, text ORDER BY SUM(n) DESC, text"
-    ).fetchall()
+    )
+    spellings: dict[str, list[str]] = {}  # by the folded text, the most frequent first
+    for folded_text, spelling in rows:
+        spellings.setdefault(folded_text, []).append(spelling)
     for folded_text, text, count in execute(frequent):
-        others = [other for its_folded, other in spellings if its_folded == folded_text and other != text]
+        others = [spelling for spelling in spellings[folded_text] if spelling != text]
         log.examples.append((text, count, others[:SPELLINGS_SHOWN]))

@@ -7,7 +7,7 @@ Neighbours on the line change places at random. Without that the only chance is 
 intervals of means hold .92 of the time in place of .95.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,12 +40,6 @@ class Stratum:
     @property
     def searches(self) -> int:
         return int((self.counts * self.queries).sum())
-
-
-def stratum_of(counts: Iterable[int], name: str = "") -> Stratum:
-    """The stratum of queries with these counts, in any order."""
-    values, queries = np.unique(np.fromiter(counts, np.int64), return_counts=True)
-    return Stratum(name, values[::-1], queries[::-1])
 
 
 def thirds(log: Stratum) -> list[Stratum]:
@@ -90,13 +84,13 @@ def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
         return np.full(len(stratum.counts), size / stratum.size)
     head = 0  # the number of the largest counts whose queries have the chance 1
     while True:
-        places = size - int(stratum.queries[:head].sum())
-        searches = (stratum.counts[head:] * stratum.queries[head:]).sum()
-        shares = places * stratum.counts[head:] / searches
-        certain = int(np.count_nonzero(shares >= 1))
-        if not certain:
-            return np.concatenate([np.ones(head), shares])
-        head += certain
+        places_left = size - int(stratum.queries[:head].sum())
+        searches_left = (stratum.counts[head:] * stratum.queries[head:]).sum()
+        tail_chances = places_left * stratum.counts[head:] / searches_left
+        too_large = int(np.count_nonzero(tail_chances >= 1))
+        if not too_large:
+            return np.concatenate([np.ones(head), tail_chances])
+        head += too_large
 
 
 def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -129,8 +123,9 @@ def drawn_more(
     which queries were drawn before. It differs by one or two from the size that `chance` was made for.
     """
     old_places = np.sort(old_places)
-    count_of_place = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")  # as an index
-    undrawn = stratum.queries - np.bincount(count_of_place, minlength=len(stratum.queries))  # of each count
+    # Of each old place: the index of its count.
+    index = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")
+    undrawn = stratum.queries - np.bincount(index, minlength=len(stratum.queries))  # int64[counts]: queries
     # Where the old chance is 1 all were drawn, so that any chance will do there.
     added_chance = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
     places_among_undrawn = _hit(undrawn, np.clip(added_chance, 0, 1), start, order)
@@ -171,7 +166,7 @@ def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> lis
     places_left = min(places, int(limits[np.array(shares) > 0].sum()))
     while places_left:
         open_shares = np.where(sizes < limits, shares, 0.0)  # a full stratum gets no more
-        exact = places_left * open_shares / open_shares.sum()
+        exact = places_left * open_shares / open_shares.sum()  # places with fractions
         more = np.minimum(np.floor(exact), limits - sizes).astype(np.int64)
         if not more.any():  # less than one place for each: one goes to the largest remainder
             more[np.argmax(exact)] = 1
@@ -200,17 +195,17 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     """
     parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
     searches = sum(stratum.searches for stratum, _ in parts)
-    certain = certain_searches = expected_others = degrees = squares = 0.0  # sums over the strata
+    certain = certain_searches = expected_others = degrees = sum_of_squares = 0.0  # over the strata
     for stratum, chance in parts:
-        is_certain = chance == 1
+        is_certain = chance == 1  # bool[counts]
         certain += stratum.queries[is_certain].sum()
         certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
         expected = (chance * stratum.queries)[~is_certain].sum()
         expected_others += expected
         degrees += max(expected - 1, 0)  # each stratum takes one
-        squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
+        sum_of_squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
     others = round(expected_others)
-    standard_error = USUAL_SPREAD * np.sqrt(squares) / searches
+    standard_error = USUAL_SPREAD * np.sqrt(sum_of_squares) / searches
     return Outlook(
         size=round(certain + expected_others),
         certain=int(certain),

@@ -8,7 +8,7 @@ from django.conf import settings
 from ...formats.searches import FORMATS
 from ...formats.source import checked_encoding
 from ...models import Job, Sample, SampledQuery
-from ..forms import DETECTED, Files, choice, line, valid
+from ..forms import DETECTED, ColumnsForm, Files, choice, line, valid
 from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
 ROLES = {
@@ -39,7 +39,7 @@ class SendLogForm(forms.Form):
     )
 
 
-class ReadLogForm(forms.Form):
+class ReadLogForm(ColumnsForm):
     """How a log is read. `options` is what its job stores."""
 
     format = choice("Format", ("", DETECTED), *((name, f"{name}: {title}") for name, title in FORMATS.items()))
@@ -71,8 +71,8 @@ class ReadLogForm(forms.Form):
         for number, name in enumerate(self.names):
             role = cleaned.get(f"column_{number}", "")
             if role in columns:
-                columns_of_role = f"“{columns[role]}” and “{name}”"
-                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {columns_of_role}.")
+                both = f"“{columns[role]}” and “{name}”"
+                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {both}.")
             if role:
                 columns[role] = name
         if self.names and "text" not in columns:
@@ -88,14 +88,6 @@ class ReadLogForm(forms.Form):
         if any(options.get(name, "") != self.job.options.get(name, "") for name in ("format", "header")):
             options.pop("columns", None)
         return options
-
-    @property
-    def columns(self) -> list[tuple[str, forms.BoundField]]:
-        return [(name, self[f"column_{number}"]) for number, name in enumerate(self.names)]
-
-    @property
-    def others(self) -> list[forms.BoundField]:
-        return [field for field in self if not field.name.startswith("column_")]
 
 
 class DrawForm(forms.Form):

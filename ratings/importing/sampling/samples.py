@@ -136,8 +136,8 @@ def _tell_of_log(log: Log, last: Sample | None, report: LogReport) -> None:
     """Put into the report what the log has, and what samples of several sizes would say."""
     searches = counted(log.searches, "search", "searches")
     queries = counted(log.queries, "different query", "different queries")
-    days = f", {log.days}" if log.days else ""
-    report.facts.append(f"{searches} for {queries}{days}.")
+    on_days = f", {log.days}" if log.days else ""
+    report.facts.append(f"{searches} for {queries}{on_days}.")
     if log.joined:
         joined = counted(log.joined, "query stands", "queries stand")
         how = "in several spellings, which differ in case, blanks or the form of letters"
@@ -231,22 +231,22 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
     former_rows = {row.place: row for row in new.former.drawn.select_related("query")} if new.former else {}
     rows = []
     for number, part in enumerate(parts):
+        stratum = part.stratum
         start = rng.random()  # where the systematic draw begins
         if new.former:
             # A place counts from 0 in the stratum, and from 1 in the log.
             old_places = np.array(list(former_rows), np.int64) - part.offset - 1
-            old_places = old_places[(old_places >= 0) & (old_places < part.stratum.size)]
-            old_size = new.former.strata[number]["size"]
-            old_chance = chances(part.stratum, old_size, even=new.method == Method.EVEN)
-            order = mixed(part.stratum, part.chance, rng)
-            added_places = drawn_more(part.stratum, old_places, old_chance, part.chance, start, order)
+            old_places = old_places[(old_places >= 0) & (old_places < stratum.size)]
+            old_chance = chances(stratum, new.former.strata[number]["size"], even=new.method == Method.EVEN)
+            order = mixed(stratum, part.chance, rng)
+            added_places = drawn_more(stratum, old_places, old_chance, part.chance, start, order)
             part.places = np.sort(np.concatenate([old_places, added_places]))
         elif part.size:
-            order = mixed(part.stratum, part.chance, rng)
-            part.places = drawn(part.stratum, part.chance, start, order)
+            order = mixed(stratum, part.chance, rng)
+            part.places = drawn(stratum, part.chance, start, order)
         drawn_rows = log.rows((part.places + part.offset + 1).tolist())
         for row, chance in zip(drawn_rows, part.chance_at(part.places), strict=True):
-            rows.append(_sampled(row, float(chance), part.stratum.name, former_rows.get(row.place)))
+            rows.append(_sampled(row, float(chance), stratum.name, former_rows.get(row.place)))
     return rows
 
 
@@ -351,14 +351,14 @@ def leave_out(row: SampledQuery, reason: str) -> bool:
         row.query = None
         row.left_out = reason
         row.save(update_fields=["query", "left_out"])
-        leaves = query is None or (_is_drawn(query) and not _is_used(query))
-        if query and leaves:
+        has_left = query is None or (_is_drawn(query) and not _is_used(query))
+        if query and has_left:
             query.delete()
         if reason == LeftOut.PERSONAL:
             samples_of_log = sample.collection.samples.filter(digest=sample.digest)
             SampledQuery.objects.filter(place=row.place, sample__in=samples_of_log).update(text="")
         _note(Act.QUERY_LEFT_OUT, row, reason=reason)
-    return leaves
+    return has_left
 
 
 def _note(act: Act, row: SampledQuery, **detail) -> None:

@@ -15,12 +15,17 @@ from ratings.importing.sampling.drawing import (
     mixed,
     outlook,
     shared_out,
-    stratum_of,
     thirds,
 )
 from ratings.tests.thorough import examples
 
 COUNTS = [50, 20, 10, 10, 5, 5]
+
+
+def stratum_of(counts: list[int]) -> Stratum:
+    """The stratum of queries with these counts of searches, in any order."""
+    values, queries = np.unique(np.array(counts, np.int64), return_counts=True)
+    return Stratum("", values[::-1], queries[::-1])
 
 
 def every(stratum: Stratum, values: np.ndarray) -> list:

@@ -114,7 +114,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
         "log": log,
         "sample": job.samples.first(),
     }
-    fields = {}  # which the cures of refusals name
+    fields = {}  # of the form that the cures of refusals name
     if job.state in (State.CHECKED, State.REFUSED, State.FAILED):
         read_form = ReadLogForm(job=job, columns=columns_of(job))
         context["read"] = forms.get("read", read_form)
@@ -162,8 +162,8 @@ def columns_of(job: Job) -> dict[str, str]:
             without_queries = []
             for source in sources:
                 columns = searches.columns_of(source, job.options.get("format", ""))
-                # Columns without names have numbers.
-                if "1" not in columns and "text" in columns.values():
+                has_names = "1" not in columns  # else they have numbers
+                if has_names and "text" in columns.values():
                     return columns
                 without_queries.append(columns)
             return without_queries[0]
