@@ -25,9 +25,6 @@ def bundle_folder() -> Path:
 
 
 class VegaBundleFinder(BaseFinder):
-    def check(self, **kwargs) -> list:
-        return []
-
     def find(self, path: str, find_all: bool = False, **kwargs):
         if path != NAME:
             return []

@@ -54,20 +54,17 @@ def certain_kind(files: Sequence[dict], encoding: str | None = None) -> str | No
         return Job.Kind.BEIR.value if is_whole else registry.certain_kind(first)
 
 
-class Busy(ConnectionError):
-    """The previews of others take too long."""
-
-
 _turn = Lock()
 
 
 def preview(job: Job) -> Preview:
-    """The preview of the first file of a job. Raises OSError where it is no longer stored, and Busy.
+    """The preview of the first file of a job. Raises OSError where it is no longer stored.
 
-    One at a time in a process: the first rows of a table can take hundreds of megabytes.
+    One at a time in a process: the first rows of a table can take hundreds of megabytes. Raises ConnectionError
+    where those of others take too long.
     """
     if not _turn.acquire(timeout=settings.PATIENCE):
-        raise Busy("another preview is being made")
+        raise ConnectionError("another preview is being made")
     try:
         return _preview(job)
     finally:
@@ -163,47 +160,50 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
     """
     with sources_of(job) as sources:
         source = next(sources)
-        records = tables.sample(format.name, job.kind, source)
+        records = tables.sample(format.name, job.kind, source)  # {name of a column: its cell} of each row
         names = list(dict.fromkeys(chain.from_iterable(records)))  # each once, in the order of the columns
         if not names:  # it is no table
             return
         result.columns = _roles(job, names, source)
-    result.cells = [[_cell_text(cells.get(name)) for name in names] for cells in records[:ROWS_SHOWN]]
+    result.cells = [[_cell_text(record.get(name)) for name in names] for record in records[:ROWS_SHOWN]]
     result.lacking = lacking(job.kind, result.columns)
-    roles = {*result.columns.values(), *source.reading.columns}
-    if job.kind == Job.Kind.QUERIES and "key" not in roles:
-        unknown = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
-        if tables.likely_key(unknown, records):
+    known_roles = {*result.columns.values(), *source.reading.columns}
+    if job.kind == Job.Kind.QUERIES and "key" not in known_roles:
+        # Keys can be made of the texts, so they lack a column only where one looks like it.
+        without_role = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
+        if tables.likely_key(without_role, records):
             result.lacking.append("key")
     if "columns" not in job.options:
         result.proposed = _proposals(job, result, records)
 
 
 def _proposals(job: Job, result: Preview, records: list[dict]) -> dict[str, str]:
-    """Column -> the role that it may have, for columns without a known role. None where nothing is missing.
+    """Column -> the role that people may want for it; {} where every role has its column.
 
-    The exception are web addresses of documents: their values say surely what they are.
+    Only web addresses of documents are proposed even so: their values say surely what they are.
     """
     of_documents = job.kind == Job.Kind.DOCUMENTS
-    has_text = not {"title", "body"}.isdisjoint(result.columns.values())
-    incomplete = result.lacking or (of_documents and not has_text)
-    if not (incomplete or of_documents):
+    has_text = "title" in result.columns.values() or "body" in result.columns.values()
+    is_incomplete = bool(result.lacking) or (of_documents and not has_text)
+    if not (is_incomplete or of_documents):
         return {}
-    texts = {}
+    texts = {}  # of the cells of each column
     for name in result.columns:
-        cell_texts = (_plain_text(cells.get(name)) for cells in records)
+        cell_texts = (_plain_text(record.get(name)) for record in records)
         texts[name] = [text for text in cell_texts if text]
-    proposals = proposed(job.kind, texts, result.columns, job.destination)
-    return {
-        name: role
-        for name, role in proposals.items()
-        if role != result.columns[name] and (incomplete or role == "url")
-    }
+    proposals = {}
+    for name, role in proposed(job.kind, texts, result.columns, job.destination).items():
+        if role != result.columns[name] and (is_incomplete or role == "url"):
+            proposals[name] = role
+    return proposals
 
 
 def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
-    """The columns of a table: name -> role, "" for none. Chosen columns that it lacks are no longer chosen."""
-    chosen = {}
+    """Column -> role, "" for none, of the table with the columns `names`.
+
+    Columns that people chose and that the table lacks are no longer chosen.
+    """
+    chosen = {}  # role -> column, or the columns of a role of several
     for role, column in source.reading.columns.items():
         if set(columns.names_in(role, column)) <= set(names):
             chosen[role] = column
@@ -215,10 +215,11 @@ def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
         for role, column in chosen.items():
             roles |= dict.fromkeys(columns.names_in(role, column), role)
         return roles
-    role_of = {name: role for role, name in layout.column.items()}
-    role_of |= dict.fromkeys(layout.raters, columns.RATERS)
-    role_of |= dict.fromkeys(layout.fields, columns.FIELDS)
-    return {name: role_of.get(name, "") for name in names}
+    roles = dict.fromkeys(names, "")
+    roles |= {name: role for role, name in layout.column.items()}
+    roles |= dict.fromkeys(layout.raters, columns.RATERS)
+    roles |= dict.fromkeys(layout.fields, columns.FIELDS)
+    return roles
 
 
 def sources_of(job: Job) -> AbstractContextManager[Iterator[Source]]:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ...formats import searches, values
 from ...formats.budget import CURE, TooMuch
 from ...formats.refusal import Refusal
 from ...formats.source import Source
+from ...models import SampledQuery
 from ...words import counted
 from ..intake.report import Report
 from ..intake.stage import Progress, silent, staged
@@ -31,15 +31,6 @@ SPELLINGS_SHOWN = 5  # of each of these
 MOST_STRATA = 20
 RAW = "raw (folded TEXT, text TEXT, stratum TEXT, id TEXT, n INTEGER)"
 QUERY = "query (place INTEGER PRIMARY KEY, text TEXT, stratum TEXT, n INTEGER, folded TEXT, spellings INTEGER)"
-
-
-class Row(NamedTuple):
-    """One query of a log. Its place counts from 1, by stratum and then with the most frequent first."""
-
-    place: int
-    text: str
-    stratum: str
-    searches: int
 
 
 @dataclass
@@ -76,11 +67,12 @@ class Log:
             return ""
         return self.first_day if self.first_day == self.last_day else f"{self.first_day} to {self.last_day}"
 
-    def rows(self, places: Iterable[int]) -> list[Row]:
-        """The queries at these places, in their order."""
+    def rows(self, places: Iterable[int]) -> list[SampledQuery]:
+        """The queries at these places, in their order, without their chances. They are not stored."""
         chosen = "SELECT value FROM json_each(?)"
         selected = f"SELECT place, text, stratum, n FROM query WHERE place IN ({chosen}) ORDER BY place"
-        return [Row(*row) for row in self.stage.execute(selected, [json.dumps(list(places))])]
+        found = self.stage.execute(selected, [json.dumps(list(places))])
+        return [SampledQuery(place=place, text=text, stratum=name, count=n) for place, text, name, n in found]
 
 
 def folded(text: str) -> str:

@@ -19,7 +19,7 @@ from ...words import counted
 from ..intake.publishing import land
 from ..intake.report import Report
 from ..intake.stage import Progress, silent
-from .counting import Log, Row, counted_log, folded
+from .counting import Log, counted_log, folded
 from .drawing import Stratum, chances, drawn, drawn_more, mixed, outlook, shared_out, thirds
 from .personal import looks_personal
 
@@ -223,7 +223,7 @@ def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
 
 
 def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
-    """Set the places that are drawn in each part. Returns the rows of all of them.
+    """Set the places that are drawn in each part. Returns the rows of all of them, which are not stored.
 
     A sample that adds to a former one keeps the places of that one.
     """
@@ -245,8 +245,11 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
             order = mixed(stratum, part.chance, rng)
             part.places = drawn(stratum, part.chance, start, order)
         drawn_rows = log.rows((part.places + part.offset + 1).tolist())
-        for row, chance in zip(drawn_rows, part.chance_at(part.places), strict=True):
-            rows.append(_sampled(row, float(chance), stratum.name, former_rows.get(row.place)))
+        for row, chance in zip(drawn_rows, part.chance_at(part.places).tolist(), strict=True):
+            row.chance = chance
+            row.stratum = stratum.name  # "" where the method has no strata
+            _decide(row, former_rows.get(row.place))
+            rows.append(row)
     return rows
 
 
@@ -261,14 +264,12 @@ def _set_totals(new: Sample, log: Log, parts: Sequence[Part]) -> None:
     new.head_searches = sum(entry["certain_searches"] for entry in new.strata)
 
 
-def _sampled(row: Row, chance: float, stratum: str, before: SampledQuery | None) -> SampledQuery:
-    """The row of the new sample, with what was decided about it in `before`, its row of the former one."""
-    sampled = SampledQuery(place=row.place, count=row.searches, chance=chance, stratum=stratum, text=row.text)
+def _decide(row: SampledQuery, before: SampledQuery | None) -> None:
+    """Take over the decision of `before`, its former row. Without one, hold the row back if it looks personal."""
     if before:
-        sampled.query, sampled.text, sampled.left_out = before.query, before.text, before.left_out
+        row.query, row.text, row.left_out = before.query, before.text, before.left_out
     elif looks_personal(row.text):
-        sampled.left_out = LeftOut.HELD
-    return sampled
+        row.left_out = LeftOut.HELD
 
 
 def _store(new: Sample, rows: Sequence[SampledQuery], report: LogReport) -> None:

@@ -302,9 +302,8 @@ def free_name(engine: Engine) -> str:
 
 
 def engine_of(collection: Collection, pk: int) -> Engine:
-    engine = get_object_or_404(Engine, collection=collection, pk=pk)
-    engine.collection = collection  # which knows the role of the user
-    return engine
+    """The engine, whose collection is this one: it knows the role of the user."""
+    return get_object_or_404(collection.engines, pk=pk)
 
 
 def fetches_of(collection: Collection) -> QuerySet[Job]:

@@ -39,9 +39,7 @@ def imports(request: HttpRequest, collection: Collection) -> HttpResponse:
 def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Store the files and queue a check, which changes no record."""
     form = SendForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return imports_page(request, collection, form)
-    files = stored_files(form, collection)
+    files = stored_files(form, collection) if form.is_valid() else []
     if form.errors:
         return imports_page(request, collection, form)
     try:
@@ -123,7 +121,10 @@ def imports_page(request: HttpRequest, collection: Collection, form: SendForm) -
 
 
 def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowForm | None = None) -> HttpResponse:
-    """The page of a job in any state: what a checked job would change, or what a finished one changed."""
+    """The page of a job in any state: what a checked job would change, or what a finished one changed.
+
+    `form`: the one that was sent, where it is invalid.
+    """
     context = {
         **frame(collection, "imports"),
         **job_context(job, doing="Importing", done="Imported"),
@@ -133,17 +134,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     # A checked job is over, too: its columns can still be chosen.
     if job.is_over and job.state not in (State.CANCELLED, State.UNDONE):
         seen = preview_of(job)
-        roles = seen.columns | seen.proposed  # by column
-        context |= {
-            "seen": seen,
-            # The roles for which people must choose a column.
-            "asked": [LABELS.get(role, role) for role in seen.lacking],
-            # Whether the proposed columns have all of these roles, so that people need only agree.
-            "guessed": bool(seen.lacking) and not lacking(job.kind, roles),
-            "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
-            "former": former_of(job),
-            "form": form or HowForm(job=job, columns=roles, sheets=seen.sheets),
-        }
+        context |= reading_context(job, seen, form)
         if seen.lacking:  # the page asks for these columns, and their refusals would say it again
             context["refusals"] = [each for each in context["refusals"] if not asks_for(each, seen.lacking)]
     if job.state == State.PUBLISHED:
@@ -151,6 +142,21 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     fields = fields_for(job)
     context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
     return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)
+
+
+def reading_context(job: Job, seen: Preview, form: HowForm | None) -> dict:
+    """How the first file of a job is read, and the form that changes it: the one that was sent, if any."""
+    roles = seen.columns | seen.proposed  # by column
+    return {
+        "seen": seen,
+        # The roles for which people must choose a column.
+        "asked": [LABELS.get(role, role) for role in seen.lacking],
+        # Whether the proposed columns have all of these roles, so that people need only agree.
+        "guessed": bool(seen.lacking) and not lacking(job.kind, roles),
+        "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
+        "former": former_of(job),
+        "form": form or HowForm(job=job, columns=roles, sheets=seen.sheets),
+    }
 
 
 def former_of(job: Job) -> Job | None:

@@ -80,9 +80,7 @@ def end_picture_host(request: HttpRequest, collection: Collection, pk: int) -> H
 def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Store ZIPs, and queue a job that takes the pictures from them."""
     form = ZipForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return pictures_page(request, collection, form)
-    files = stored_files(form, collection)
+    files = stored_files(form, collection) if form.is_valid() else []
     if form.errors:
         return pictures_page(request, collection, form)
     if not jobs.fetch_pictures(collection, request.user, files):
