@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -160,9 +161,9 @@ def main(place: str, *options: str) -> None:
 
     With --prepare the tables, the sample and the static files are made first.
     """
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # open files
-    limit = 2**14 if most == resource.RLIM_INFINITY else min(2**14, most)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # that may be open
+    files = 2**14 if most_files == resource.RLIM_INFINITY else min(2**14, most_files)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, most_files))
     environment = dict(os.environ)  # without the short waits of pages: an import may wait longer for a lock
     host, _, port = place.rpartition(":")
     try:
@@ -175,7 +176,8 @@ def main(place: str, *options: str) -> None:
         # fd://3 was parted into "fd" and "//3".
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
         if settings.KEEPS_WORKER:
-            worker.keep_alive([*MANAGE, "work"], settings.DATA_DIR, environment)
+            arguments = [[*MANAGE, "work"], settings.DATA_DIR, environment]
+            Thread(target=worker.keep_alive, args=arguments, daemon=True).start()
         if not settings.FOR_OTHERS:
             from ratings.people import mail
 

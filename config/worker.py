@@ -12,25 +12,17 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 
 log = logging.getLogger(__name__)
 
 RESTART_SECONDS = 5.0  # before a restart
 
 
-def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Thread:
-    """Returns the thread that keeps one worker alive for all servers with this data `folder`.
+def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run a worker, and another one whenever it ends: one for all servers with this data folder. Never returns.
 
     The `command` gets the option --beside with the id of this process, and ends when this process ends.
     """
-    thread = Thread(target=_keep_alive, args=[command, folder, environment], daemon=True)
-    thread.start()
-    return thread
-
-
-def _keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-    """Run a worker, and another one whenever it ends: one for all servers that share the folder. Never returns."""
     lock = os.open(folder, os.O_RDONLY)  # the folder itself, so that no lock file is needed
     with suppress(OSError):  # without locks on this disk each server keeps a worker, which does no harm
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -12,6 +12,7 @@ from threading import Lock
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from . import metrics
 from .checks import CHECKS, Outcome, outcomes
@@ -81,7 +82,7 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     """The metrics in the format of Prometheus; 404 for those who may not see them."""
     if not may_see(request):
         return HttpResponse("Not Found\n", status=404, content_type="text/plain")
-    return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
+    return HttpResponse(generate_latest(metrics.registry), content_type=CONTENT_TYPE_LATEST)
 
 
 def may_see(request: HttpRequest) -> bool:

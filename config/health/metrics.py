@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from evaluation.models import Watch
@@ -22,7 +22,6 @@ from ratings.models import Assignment, Collection, Job
 
 from . import checks, services
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 
 registry = CollectorRegistry()
@@ -186,8 +185,3 @@ def watch_values(watch: Watch) -> Iterator[tuple[str, list[str], float | None]]:
 
 
 registry.register(DatabaseCollector())
-
-
-def exposition() -> bytes:
-    """All metrics, in the format of Prometheus."""
-    return generate_latest(registry)

@@ -13,7 +13,6 @@ from ratings.people.mail import MAIL_ERRORS
 
 BUCKET_BACKEND = "config.machines.bucket.Bucket"
 CACHE_IN_DATABASE = settings.CACHES["default"]["BACKEND"].endswith(".Table")
-TABLE_CURE = f"Make its table: {settings.PROGRAM} manage prepare"
 
 
 class Problem(NamedTuple):
@@ -39,8 +38,10 @@ def shared_cache() -> Iterator[Problem]:
     try:
         cache.get("whether-it-answers")
     except Exception as error:  # each cache has its own classes of errors
-        message = f"Tries to sign in cannot be counted: {error or type(error).__name__}"
-        yield Problem(message, TABLE_CURE if CACHE_IN_DATABASE else "See the log of the server.")
+        cure = "See the log of the server."
+        if CACHE_IN_DATABASE:
+            cure = f"Make its table: {settings.PROGRAM} manage prepare"
+        yield Problem(f"Tries to sign in cannot be counted: {error or type(error).__name__}", cure)
 
 
 def mail() -> Iterator[Problem]:

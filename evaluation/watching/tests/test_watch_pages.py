@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from prometheus_client import generate_latest
 
-from config.health.metrics import exposition
+from config.health.metrics import registry
 from evaluation.models import Night, Verdict, Watch
 from evaluation.watching.tests.cast import make_night, make_watch
 from ratings.models import Assignment, Baseline, Engine, Ranking, Role, System
@@ -354,7 +355,7 @@ def test_charts_have_the_share_judged_and_can_be_taken_away(admin, shop):
 def test_metrics_have_the_last_night_of_each_watch(shop):
     watch = make_watch(shop)
     make_night(watch, due_at=AT)
-    text = exposition().decode()
+    text = generate_latest(registry).decode()
     label = f'{{collection="{shop.pk}",watch="{watch.pk}"}}'
     assert f"idealist_watch_mean{label} 0.5" in text and f"idealist_watch_alarms{label} 1.0" in text
     assert f"idealist_watch_gap{label} 0.0" in text
