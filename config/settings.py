@@ -4,7 +4,7 @@ DATABASE_URL      which database; SQLite in IDEALIST_DATA when absent
 IDEALIST_DATA     folder for the database, the secret key, pictures, uploads and static files (default: var/)
 IDEALIST_HOSTS    host names to answer to, with the port if it is unusual, and commas (default: this machine only)
 IDEALIST_HTTPS    1 behind TLS: secure cookies, HSTS, redirect from http
-IDEALIST_PROXIES  number of proxies before the server, 0 to 9 (0; 1 with IDEALIST_HTTPS=1)
+IDEALIST_PROXIES  number of proxies before the server (0; 1 with IDEALIST_HTTPS=1)
 IDEALIST_LARGEST_UPLOAD  megabytes of the files that are sent together by page (100); commands take larger ones
 IDEALIST_LARGEST_LOG  megabytes of a log of searches that is sent by page (1000); commands take larger ones
 IDEALIST_PULL_HOSTS  hosts, addresses, networks for `pull`, pictures and judges, with commas (default: none)
@@ -108,8 +108,6 @@ def checked_secret(key: str) -> str:
 
 
 def checked_proxies(number: int, https: bool) -> int:
-    if number > 9:
-        raise ImproperlyConfigured(f"IDEALIST_PROXIES is {number}; write how many proxies there are, 0 to 9.")
     if https and not number:
         raise ImproperlyConfigured(
             "IDEALIST_HTTPS is 1 and IDEALIST_PROXIES 0, but TLS ends at a proxy: the server itself speaks none. "
