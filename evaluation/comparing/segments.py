@@ -116,29 +116,27 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
     A segment with fewer than FEWEST queries has no p and does not count in the correction.
     """
     values = np.column_stack([result.values(name) for name in result.pairs[0]])  # [common queries, 2]
-    difference = result.difference(*result.pairs[0])
+    difference = result.difference(*result.pairs[0])  # float[queries]
     draws, seed = result.tests.draws, result.tests.seed
-    tests, beside = [], []
+    on_segments = []  # with tests that are not corrected yet
     for segment in segments:
+        sample = common_sample = None  # where the queries were drawn from a log
+        if result.evaluation.sampled:
+            # Queries of the segment without a value are represented by those of the segment, and by no others.
+            sample = result.evaluation.sampled.within(segment.members)
+            common_sample = sample.answered(result.common[segment.members])
         members = segment.members[result.common]
-        # Queries of the segment without a value are represented by those of the segment, and by no others.
-        of_segment = result.evaluation.sampled and result.evaluation.sampled.within(segment.members)
-        sampled = of_segment and of_segment.answered(result.common[segment.members])  # None without a log
-        beside.append(beside_mean(difference[segment.members], of_segment))
         # The one pair of columns: baseline and system.
-        tests.append(compare(values[members], [(0, 1)], draws, seed, sampled=sampled).pairs[0])
+        test = compare(values[members], [(0, 1)], draws, seed, sampled=common_sample).pairs[0]
+        with_value = int((segment.members & result.common).sum())
+        without_value = int((segment.members & ~result.common).sum())
+        beside = beside_mean(difference[segment.members], sample)
+        on_segments.append(OnSegment(segment, with_value, without_value, test, beside))
     # Each `compare` has one pair, so its p_holm is not adjusted yet.
-    adjusted = holm(np.array([np.nan if test.p_holm is None else test.p_holm for test in tests]))
-    return [
-        OnSegment(
-            segment,
-            queries=int((segment.members & result.common).sum()),
-            undefined=int((segment.members & ~result.common).sum()),
-            comparison=_adjusted(test, p),
-            beside=numbers,
-        )
-        for segment, test, p, numbers in zip(segments, tests, adjusted.tolist(), beside, strict=True)
-    ]
+    p_values = [np.nan if each.comparison.p_holm is None else each.comparison.p_holm for each in on_segments]
+    adjusted = holm(np.array(p_values)).tolist()
+    pairs = zip(on_segments, adjusted, strict=True)
+    return [replace(each, comparison=_adjusted(each.comparison, p)) for each, p in pairs]
 
 
 def _adjusted(test: Comparison, p: float) -> Comparison:

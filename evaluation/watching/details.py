@@ -1,5 +1,6 @@
 """One night query by query, and one query list by list."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,28 +53,20 @@ def _why(night: Night, query: Query, place: int) -> str:
 
 def side_by_side(night: Night, query: Query) -> dict[str, Any]:
     """The context of one query: the list of the night, and those that it is compared with."""
-    lists = {name: documents for name, documents in _lists(night, query).items() if documents is not None}
-    ids = {pk for documents in lists.values() for pk in documents[:DOCUMENTS_SHOWN].tolist()}
-    documents = Document.objects.only("key", "title", "collection").in_bulk(ids)
+    lists: dict[str, list[int]] = {}  # by name: the ids of the first documents
+    for name, ranked in _lists(night, query).items():
+        if ranked is not None:
+            lists[name] = ranked[:DOCUMENTS_SHOWN].tolist()
+    documents = Document.objects.only("key", "title", "collection").in_bulk({*chain.from_iterable(lists.values())})
     grades = judgments_of(night, query)
-    tonight = lists.get("tonight", np.empty(0, np.uint32))[:DOCUMENTS_SHOWN].tolist()
-    place_tonight = {pk: place for place, pk in enumerate(tonight, 1)}
-    columns = [
-        {
-            "name": LISTS[name],
-            "is_tonight": name == "tonight",
-            "rows": [
-                {
-                    "place": place,
-                    "document": documents.get(pk),
-                    "grade": grades.get(pk),
-                    "tonight": place_tonight.get(pk),
-                }
-                for place, pk in enumerate(ranked[:DOCUMENTS_SHOWN].tolist(), 1)
-            ],
-        }
-        for name, ranked in lists.items()
-    ]
+    place_tonight = {pk: place for place, pk in enumerate(lists.get("tonight", []), 1)}
+    columns = []
+    for name, ids in lists.items():
+        rows = []
+        for place, pk in enumerate(ids, 1):
+            document, grade, tonight = documents.get(pk), grades.get(pk), place_tonight.get(pk)
+            rows.append({"place": place, "document": document, "grade": grade, "tonight": tonight})
+        columns.append({"name": LISTS[name], "is_tonight": name == "tonight", "rows": rows})
     return {"columns": columns, "failed": night.failed.get(query.key, "")}
 
 
