@@ -26,7 +26,7 @@ class Unreadable(ValueError):
 
 
 def opened(file: BinaryIO, name: str, format: str, version: int, cure: str) -> tuple[zipfile.ZipFile, dict]:
-    """The open ZIP and its manifest, in which `members_of` has replaced the list of members.
+    """The open ZIP and its manifest, whose "members" are {member: (number of its lines, its SHA-256)}.
 
     Raises Unreadable, with `cure`, for any other file, and for another version of the format.
     """

@@ -33,7 +33,8 @@ def export(user: User, *, now: datetime | None = None) -> Iterator[str]:
     """
     raters = Rater.objects.filter(user=user)
     events = with_tokens(in_pieces(events_of(user, raters)), raters)
-    parts = {
+    # One row, or the rows one by one.
+    parts: dict[str, dict | Iterable[dict]] = {
         "account": next(listed(User.objects.filter(pk=user.pk), ACCOUNT)),
         "memberships": listed(user.memberships, "collection=collection__name role"),
         "invitations": listed(Invitation.objects.filter(accepted_by=user), INVITATION),
@@ -54,7 +55,10 @@ def export(user: User, *, now: datetime | None = None) -> Iterator[str]:
     yield f'{{"exported_at": {as_json(now or timezone.now())}'
     for name, part in parts.items():
         yield f",\n{json.dumps(name)}: "
-        yield from [as_json(part)] if isinstance(part, dict) else array(part)
+        if isinstance(part, dict):
+            yield as_json(part)
+        else:
+            yield from array(part)
     yield "}\n"
 
 

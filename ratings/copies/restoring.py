@@ -133,7 +133,7 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
     """
     zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS_CURE)
     with zip:
-        members = manifest["members"]
+        members = manifest["members"]  # {member: (number of its lines, its SHA-256)}
         tables = in_archive(judges=TABLES[Judge].member in members, samples=TABLES[Sample].member in members)
         if [table.member for table in tables] != list(members):
             raise Unreadable(name, "its manifest names other files than an archive has", NOT_OURS_CURE)
@@ -147,8 +147,8 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
         if snapshot_of(sums) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
         for picture in pictures:
-            too_large = zip.getinfo(picture).file_size > MOST_BYTES
-            if too_large or picture_file(package.digest(zip, name, picture)) != picture:
+            is_too_large = zip.getinfo(picture).file_size > MOST_BYTES
+            if is_too_large or picture_file(package.digest(zip, name, picture)) != picture:
                 raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
         digests = frozenset(Path(picture).stem for picture in pictures)
@@ -430,15 +430,14 @@ class Restoring:
         """
         row = {}
         for name, value in record.items():
-            column = table.model._meta.get_field(name)
-            if column.is_relation and value is not None:
-                target: Any = column.related_model
-                value = self.ids[target][value]
-            row[column.attname] = value
-        if any(column.name == "collection" for column in table.model._meta.concrete_fields):
+            field: Any = table.model._meta.get_field(name)
+            is_line_number = field.is_relation and value is not None
+            row[field.attname] = self.ids[field.related_model][value] if is_line_number else value
+        if any(field.name == "collection" for field in table.model._meta.concrete_fields):
             row["collection_id"] = self.collection
         if table.model is Ranking:
-            ids = np.frombuffer(self.ids[Document], np.int64)[np.array(record["documents"], np.int64)]
+            ids_by_line = np.frombuffer(self.ids[Document], np.int64)
+            ids = ids_by_line[np.array(record["documents"], np.int64)]
             row["documents"] = ids.astype("<u4").tobytes()
             row["scores"] = None if record["scores"] is None else np.array(record["scores"], "<f8").tobytes()
         elif table.model is Rating:

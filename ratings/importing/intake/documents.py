@@ -66,7 +66,7 @@ class DocumentsImport(Import):
         Another title, body or url is refused. Another field is refused, too, unless the table surely has a row for
         each pair: its other columns show it, or a value of a field is a query of the collection.
         """
-        varying: dict[str, set[str]] = {}  # name of a field -> some of its values
+        varying: dict[str, set[str]] = {}  # name of a field that differs -> some of its values
         difference: tuple[Row, Row, str] | None = None  # the first: two rows of a document, and the field
         names: set[str] = set()  # of all fields
         for first, row in self._repeated_rows(file):
@@ -80,7 +80,8 @@ class DocumentsImport(Import):
                     examples = varying.setdefault(name, set())
                     if len(examples) < VALUES_PER_FIELD:
                         examples |= {str(first_value), str(value)}
-        if difference and not (source.of_pairs or any(map(self._are_queries, varying.values()))):
+        is_of_pairs = source.of_pairs or any(self._are_queries(examples) for examples in varying.values())
+        if difference and not is_of_pairs:
             first, row, name = difference
             keep_the_others = Option("columns", {FIELDS: "|".join(sorted(names - varying.keys()))}, WHERE_OF_PAIRS)
             self._refuse_difference(source, first, row, quoted(name), keep_the_others)
