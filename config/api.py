@@ -163,11 +163,6 @@ def error_entry(error: dict) -> dict:
     return entry | {"index": indexes[0]} if indexes else entry
 
 
-def described(route: str) -> str:
-    """The path in the description of a route of Django: <slug:slug> becomes {slug}."""
-    return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)
-
-
 # Checks of every call, before authentication
 
 Allowed = dict[str, dict[str, bool]]  # by method, the parameters that it takes, and whether each is a list
@@ -271,7 +266,7 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
     patterns, app, namespace = api.urls
     paths = openapi_schema("/")["paths"]
     for pattern in patterns:
-        path = described(f"/{pattern.pattern}")
+        path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")  # {slug} for <slug:slug>
         operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root is not described
         allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
         content = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})

@@ -18,26 +18,19 @@ CURE = "Name another folder in IDEALIST_DATA, or repair this one"
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if missing. It and its files are closed to others. Raises ImproperlyConfigured.
+    """The folder with those of uploads and static files, made if missing. Raises ImproperlyConfigured.
 
-    So a proxy cannot serve static files from it; Idealist serves them.
+    It and its files are closed to others. So a proxy cannot serve static files from it; Idealist serves them.
     """
     os.umask(OTHERS_BITS)  # for all files that this process creates from now on
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_root(path)
         _close_to_others(path)
+        for name in ("static", "uploads"):
+            (path / name).mkdir(exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(f"The data folder {path} cannot be used: {error.strerror}. {CURE}.") from error
-    return path
-
-
-def subfolder(path: Path) -> Path:
-    """A folder in the data folder, made if missing. Raises ImproperlyConfigured."""
-    try:
-        path.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise ImproperlyConfigured(f"{path} cannot be made: {error.strerror}. {CURE}.") from error
     return path
 
 

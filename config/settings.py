@@ -186,7 +186,7 @@ os.environ.update({name: os.environ[name].strip() for name in NAMES if name in o
 secret_files.read(os.environ)
 VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 DATA_DIR = data_folder.private_folder(Path(os.environ.get("IDEALIST_DATA") or BASE_DIR / "var").resolve())
-STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or data_folder.subfolder(DATA_DIR / "static")).resolve()
+STATIC_ROOT = Path(os.environ.get("IDEALIST_STATIC") or DATA_DIR / "static").resolve()
 
 SECRET_KEY = checked_secret(os.environ.get("SECRET_KEY") or secret_key_in(DATA_DIR / "secret.key"))
 # Links and cookies of former keys are still valid, and secrets of second factors can still be read.
@@ -210,7 +210,7 @@ LARGEST_UNPACKED = 2**34  # bytes to which files that are sent together may unpa
 LARGEST_RATIO = 200  # to which a file may unpack, over 100 megabytes
 LARGEST_UPLOAD = env_int("IDEALIST_LARGEST_UPLOAD", 100) * 2**20  # bytes
 LARGEST_LOG = env_int("IDEALIST_LARGEST_LOG", 1000) * 2**20  # bytes
-FILE_UPLOAD_TEMP_DIR = data_folder.subfolder(DATA_DIR / "uploads")
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "uploads"
 
 BACKUP_EVERY = env_int("IDEALIST_BACKUP_EVERY", 24 if FOR_OTHERS else 0)  # hours
 BACKUP_KEEP = env_int("IDEALIST_BACKUP_KEEP", 7, least=1)
