@@ -62,12 +62,17 @@ def say(line: str) -> None:
 
 
 def run_quietly(command: Sequence[str], failure: str, cure: str = "") -> None:
-    """Run a step without showing its output. Raises Refusal with its last error, or else its last line."""
-    step = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    )
+    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
+    lines = []
+    none, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdin=none, stdout=pipe, stderr=same, text=True, errors="replace") as step:
+        for line in filter(None, map(str.strip, step.stdout or ())):
+            lines.append(line)
+            if sys.stderr.isatty():
+                print(f"\r\x1b[K{line[:79]}", end="", file=sys.stderr, flush=True)
+    if lines and sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     if step.returncode:
-        lines = [line.strip() for line in (step.stdout + step.stderr).splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith("error")]
         reason = (errors or lines or ["it gave no reason"])[-1]
         raise Refusal(f"{failure}: {reason} {cure}".rstrip())

@@ -214,6 +214,15 @@ def test_where_uv_fails_pip_is_asked(project, run, monkeypatch):
     assert (run.VENV / run.STAMP_FILE).read_text().split() == run.fingerprint("requirements.lock").split()
 
 
+@pytest.mark.parametrize(
+    ("terminal", "shown"), [(True, "\r\x1b[KCollecting numpy\r\x1b[KInstalling\r\x1b[K"), (False, "")]
+)
+def test_an_install_shows_its_latest_line_on_a_terminal_alone(run, monkeypatch, capsys, terminal, shown):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    run.run_quietly([sys.executable, "-c", r"print('Collecting numpy\n\nInstalling')"], "Installing failed")
+    assert capsys.readouterr().err == shown
+
+
 # Serving
 
 
