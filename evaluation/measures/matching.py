@@ -40,7 +40,8 @@ class Table:
     query: np.ndarray  # int64[n], ascending
     number: np.ndarray  # int64[n], within a query ascending, each once
     bits: int
-    at: np.ndarray  # unsigned[queries << bits]: 0 empty, i the i-th number of the query, the maximum: a collision
+    # unsigned[queries << bits], for each place: 0 empty, i the i-th number of the query, the maximum: a collision
+    ordinals: np.ndarray
     first: np.ndarray  # int64[queries]: where a query's numbers begin
 
     @cached_property
@@ -52,24 +53,22 @@ class Table:
     def base(self) -> np.ndarray:
         """The first place of each query, in the smallest numbers that hold all places."""
         first = np.arange(len(self.first)) << self.bits
-        return first.astype(np.uint32) if len(self.at) <= 1 << 32 else first
-
-    @property
-    def collision(self) -> int:
-        """The value of `at` that marks a collision."""
-        return np.iinfo(self.at.dtype).max
+        return first.astype(np.uint32) if len(self.ordinals) <= 1 << 32 else first
 
     @classmethod
     def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "Table":
-        bits = int(np.clip(np.ceil(np.log2(max(query.size, 1) / max(queries, 1) * PLACES_FOR_EACH)), 4, MOST_BITS))
+        """The table of these numbers, int64[n], of queries 0 to queries - 1. query: int64[n], ascending."""
+        wanted_places = max(query.size, 1) / max(queries, 1) * PLACES_FOR_EACH  # of each query
+        bits = int(np.clip(np.ceil(np.log2(wanted_places)), 4, MOST_BITS))
         first = np.searchsorted(query, np.arange(queries))
         place = _spread(number, bits) + (query << bits)
         ordinal = np.arange(len(place)) - first[query] + 1
-        at = np.zeros(queries << bits, np.min_scalar_type(int(ordinal.max(initial=0)) + 1))
-        at[place] = ordinal
-        places, numbers = np.unique(place, return_counts=True)
-        at[places[numbers > 1]] = np.iinfo(at.dtype).max
-        return cls(query, number, bits, at, first)
+        # A type that holds one more than the largest ordinal, so that its maximum can mark a collision.
+        ordinals = np.zeros(queries << bits, np.min_scalar_type(int(ordinal.max(initial=0)) + 1))
+        ordinals[place] = ordinal
+        places, uses = np.unique(place, return_counts=True)
+        ordinals[places[uses > 1]] = np.iinfo(ordinals.dtype).max
+        return cls(query, number, bits, ordinals, first)
 
     def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows of `numbers` that are in the table, ascending, and the index of each in `number`.
@@ -78,12 +77,12 @@ class Table:
         """
         if not numbers.size:
             return np.empty(0, np.intp), np.empty(0, np.intp)
-        edges = _edges(offsets)
+        edges = _edges(offsets)  # of chunks of queries
         # The same buffers for every part: fresh memory pages for each would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
-        buffers = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.at.dtype))
+        buffers = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.ordinals.dtype))
         parts = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
-        row, index, query = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        row, index, query = (np.concatenate(chunks) for chunks in zip(*parts, strict=True))
         collided = np.flatnonzero(index < 0)
         if not collided.size:
             return row, index
@@ -96,21 +95,22 @@ class Table:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries.
 
-        buffers: those of `meet`, for a place in few bits, a place, and a value of `at`. They are overwritten.
+        buffers: those of `meet`, for a place in few bits, a place, and an ordinal. They are overwritten.
         """
         start, end = offsets[first], offsets[last]
         narrow_place, place, ordinal = (buffer[: end - start] for buffer in buffers)
         _spread(numbers[start:end], self.bits, out=narrow_place)
         narrow_place += np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
         place[:] = narrow_place
-        self.at.take(place, out=ordinal, mode="clip")  # with "raise" it would make a copy first
-        hit = _true(ordinal != 0)  # where the place is not empty
+        self.ordinals.take(place, out=ordinal, mode="clip")  # with "raise" it would make a copy first
+        hit = _places_of_true(ordinal != 0)  # where the place is not empty
         ordinal, query = ordinal[hit], (place[hit] >> self.bits).astype(np.int64)
         index = self.first[query] + ordinal - 1
-        index[ordinal == self.collision] = -1
+        index[ordinal == np.iinfo(ordinal.dtype).max] = -1  # a collision
         row = hit + start
-        is_same = np.flatnonzero((self.number[index] == numbers[row]) | (index < 0))
-        return row[is_same], index[is_same], query[is_same]
+        # Another number may have the same place.
+        is_hit = (self.number[index] == numbers[row]) | (index < 0)
+        return row[is_hit], index[is_hit], query[is_hit]
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
         """The index of each (query, number), -1 where it is missing."""
@@ -119,21 +119,23 @@ class Table:
 
 
 def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.ndarray:
+    """The hash of each number, from 0 to 2**bits - 1."""
     mixed = np.multiply(number.astype(np.uint32, copy=False), HASH_MULTIPLIER, out=out)
     mixed >>= mixed.dtype.type(32 - bits)
     return mixed
 
 
-def _true(mask: np.ndarray) -> np.ndarray:
+def _places_of_true(mask: np.ndarray) -> np.ndarray:
     """np.flatnonzero of the mask, in half the time where one in twenty is true.
 
     np.flatnonzero mispredicts a branch at each true value. Here groups of four are tested first.
     """
     whole = len(mask) // 4 * 4
     fours = mask[:whole].view(np.uint32)
-    some = np.flatnonzero(fours != 0)
+    some = np.flatnonzero(fours != 0)  # groups with a true value
     within = np.flatnonzero(fours[some].view(bool))
-    return np.append((some[within >> 2] << 2) + (within & 3), np.flatnonzero(mask[whole:]) + whole)
+    in_fours = (some[within >> 2] << 2) + (within & 3)
+    return np.append(in_fours, np.flatnonzero(mask[whole:]) + whole)
 
 
 def _edges(offsets: np.ndarray) -> list[tuple[int, int]]:
