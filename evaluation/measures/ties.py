@@ -19,14 +19,17 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
     negated = -rankings.scores  # so that the best score sorts first; sorted below within each query
     sought = negated[row]  # a copy, which stays in the order of the rows
-    is_unsorted = _steps(rankings)[0].any()
-    edges = rankings.offsets.tolist()  # of the queries in the rankings
-    edges_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()  # of the queries in `row`
+    rises = (rankings.scores[1:] > rankings.scores[:-1]) & (rankings.query[1:] == rankings.query[:-1])
+    is_unsorted = rises.any()
+    starts = rankings.offsets.tolist()  # of the queries in the rankings, then their end
+    starts_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()  # of the queries in `row`
     first = np.empty(len(row), np.int64)  # the first place with the score that is sought
-    for start, end, first_row, end_row in zip(edges, edges[1:], edges_in_row, edges_in_row[1:], strict=False):
+    for number in range(rankings.queries):
+        of_query = negated[starts[number] : starts[number + 1]]
         if is_unsorted:
-            negated[start:end].sort()
-        first[first_row:end_row] = start + negated[start:end].searchsorted(sought[first_row:end_row])
+            of_query.sort()
+        rows = slice(starts_in_row[number], starts_in_row[number + 1])
+        first[rows] = starts[number] + of_query.searchsorted(sought[rows])
     rank = first - rankings.offsets[query] + 1
     # Tied are rows whose score stands at the next place as well.
     has_next = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
@@ -62,29 +65,10 @@ def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.nd
 
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:
     """The rankings by score descending, and the number of the tie group of each row, int64[n]."""
-    rankings = _descending(rankings)
-    _, equal = _steps(rankings)
-    return rankings, np.append(0, np.cumsum(~equal))[: len(rankings.documents)]
-
-
-def _descending(rankings: Rankings) -> Rankings:
-    """The rankings by score, descending. Most are in order already, so only the others are sorted."""
-    rises = _steps(rankings)[0]
-    if not rises.any():
-        return rankings
-    unsorted = np.zeros(rankings.queries, bool)
-    unsorted[rankings.query[1:][rises]] = True
-    rows = np.flatnonzero(unsorted[rankings.query])
-    order = np.arange(len(rankings.documents))
-    order[rows] = rows[np.lexsort((-rankings.scores[rows], rankings.query[rows]))]
-    return _reordered(rankings, order)
-
-
-def _steps(rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
-    """Whether a row scores higher than the row before it in its query, and whether equally; bool[n - 1] each."""
-    score = rankings.scores
-    within = rankings.query[1:] == rankings.query[:-1]
-    return within & (score[1:] > score[:-1]), within & (score[1:] == score[:-1])
+    order = np.lexsort((-np.asarray(rankings.scores), rankings.query))
+    rankings = _reordered(rankings, order)
+    starts, size = groups(rankings.query, np.asarray(rankings.scores))
+    return rankings, np.repeat(np.arange(len(starts)), size)
 
 
 def _reordered(rankings: Rankings, order: np.ndarray) -> Rankings:
