@@ -70,14 +70,15 @@ def bounds(
     """
     assumed_in_ideal = options.assumed_grade is not None and options.ideal == "retrieved"
     if assumed_in_ideal or options.negatives == "minmax_closed":
-        undefined = np.full(judgments.queries, np.nan)
-        return Bounds(undefined, undefined, certain=np.isfinite(undefined), unknown=np.isnan(undefined))
+        undefined, unknown = np.full(judgments.queries, np.nan), np.ones(judgments.queries, bool)
+        return Bounds(undefined, undefined, certain=~unknown, unknown=unknown)
     # Once all is judged, no document above the cutoff is unjudged, so the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
     case = _case(graded, cutoff, pool, lowest, highest)
     # A query with a pool has judgments once all is judged, even if none of them can gain anything.
-    judged = (case.open > 0) | (judgments.count > 0) | (np.bincount(pool[0], minlength=judgments.queries) > 0)
+    has_pool = np.bincount(pool[0], minlength=judgments.queries) > 0
+    judged = has_pool | (case.unjudged > 0) | (judgments.count > 0)
     least, greatest = extreme(case, sign=-1), extreme(case, sign=1)
     return _valid_bounds(least, greatest, case, graded, cutoff=cutoff, gains=(lowest, highest), judged=judged)
 
@@ -93,7 +94,8 @@ def unjudged(
 
 def _weight(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """How much a gain of 1 at each row adds to the DCG, float64[rows]."""
-    return graded.expected(graded.discount * (True if cutoff is None else graded.rank <= cutoff))
+    counts = True if cutoff is None else graded.rank <= cutoff
+    return graded.expected(graded.discount * counts)
 
 
 def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: int | None) -> GradedRankings:
@@ -119,19 +121,20 @@ def _case(
     deepest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
     depth = deepest if cutoff is None else min(cutoff, deepest)
     # More documents than the ideal has places change nothing.
-    number_open = number_inside + np.minimum(number_outside, depth)
+    number_unjudged = number_inside + np.minimum(number_outside, depth)
 
-    weights = np.zeros((queries, number_open.max(initial=0)))
+    weights = np.zeros((queries, number_unjudged.max(initial=0)))
     first = np.cumsum(number_inside) - number_inside  # the place of each query in `query`
-    weights[query, np.arange(len(query)) - first[query]] = weight[inside]
+    column = np.arange(len(query)) - first[query]
+    weights[query, column] = weight[inside]
     above, below = _both_layers(graded, lowest, highest)
     return Case(
-        fixed=graded.total(graded.contribution, cutoff),
+        dcg_of_judged=graded.total(graded.contribution, cutoff),
         weights=weights,
-        open=number_open,
+        unjudged=number_unjudged,
         above=above,
         below=below,
-        ranks=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
+        cumulative_discounts=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
         worst_counts=options.negatives == "minmax",
     )
 
@@ -188,7 +191,7 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     query, gains: of the judged documents; lowest, highest: the least and the greatest gain of an unjudged one.
     """
     gaining = np.flatnonzero(gains > 0)
-    ends = [end for end in dict.fromkeys((lowest, highest)) if end > 0]
+    ends = [end for end in {lowest, highest} if end > 0]
     edges = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
     query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
     order = np.lexsort((-edges, query))
@@ -203,7 +206,7 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     last = last[np.argsort(query[last], kind="stable")]  # the queries in their order, the edges of each from 0 up
     query, edges, judged = query[last], edges[last], judged_so_far[last] - before[query[last]]
     lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1]))
-    return Layers(query, edges - lower, judged, all=edges <= lowest, none=edges > highest)
+    return Layers(query, edges - lower, judged, all_reach=edges <= lowest, none_reach=edges > highest)
 
 
 def _valid_bounds(
@@ -223,15 +226,15 @@ def _valid_bounds(
     lowest, highest = gains
     certain, possible = _having_value(case, lowest, highest)
     # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
-    has_loss = (lowest < 0) | (case.fixed < 0)
+    has_loss = (lowest < 0) | (case.dcg_of_judged < 0)
     unbounded = possible & ~certain & has_loss & (graded.options.negatives == "raw")
     present = ndcg(graded, cutoff)
-    low = np.where(case.open > 0, low, present)
-    high = np.where(case.open > 0, high, present)
+    low = np.where(case.unjudged > 0, low, present)
+    high = np.where(case.unjudged > 0, high, present)
     if graded.options.undefined == "zero":
         low = np.where(certain, low, np.fmin(low, 0.0))
         high = np.where(certain, high, np.fmax(high, 0.0))
-        possible = certain = judged
+        possible = certain = judged  # every query with a judgment has a value, if only 0
     possible = possible & graded.answered
     defined = possible & ~unbounded
     low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
@@ -243,10 +246,10 @@ def _having_value(case: Case, lowest: float, highest: float) -> tuple[np.ndarray
 
     bool[queries] each. It has one if something gains above 0 or, where the worst list counts, below 0.
     """
-    is_open, worst_counts = case.open > 0, case.worst_counts
+    has_unjudged, worst_counts = case.unjudged > 0, case.worst_counts
     certain = _any(case.above, case.queries) | (worst_counts & _any(case.below, case.queries))
-    certain |= is_open & (lowest > 0 or (worst_counts and highest < 0))
-    return certain, certain | (is_open & (highest > 0 or (worst_counts and lowest < 0)))
+    certain |= has_unjudged & (lowest > 0 or (worst_counts and highest < 0))
+    return certain, certain | (has_unjudged & (highest > 0 or (worst_counts and lowest < 0)))
 
 
 def _any(layers: Layers, queries: int) -> np.ndarray:

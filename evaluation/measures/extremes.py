@@ -28,14 +28,18 @@ class Layers:
     query: np.ndarray  # int64[layers]
     thickness: np.ndarray  # float64[layers]
     judged: np.ndarray  # int64[layers]: how many judged documents reach it
-    all: np.ndarray  # bool[layers]: every unjudged document reaches it
-    none: np.ndarray  # bool[layers]: no unjudged document can reach it
+    all_reach: np.ndarray  # bool[layers]: every unjudged document reaches it
+    none_reach: np.ndarray  # bool[layers]: no unjudged document can reach it
 
     def part(self, first: int, last: int) -> "Layers":
         """The layers of the queries from first to last - 1, which then count from 0."""
         rows = slice(*np.searchsorted(self.query, [first, last]))
         return Layers(
-            self.query[rows] - first, self.thickness[rows], self.judged[rows], self.all[rows], self.none[rows]
+            self.query[rows] - first,
+            self.thickness[rows],
+            self.judged[rows],
+            self.all_reach[rows],
+            self.none_reach[rows],
         )
 
 
@@ -43,30 +47,30 @@ class Layers:
 class Case:
     """The input of `extreme`: all that the extremes of some queries depend on."""
 
-    fixed: np.ndarray  # float64[queries]: the DCG of what is judged
+    dcg_of_judged: np.ndarray  # float64[queries]: what the judged documents add to N
     weights: np.ndarray  # float64[queries, n]: of the unjudged documents, heaviest first; 0 outside the cutoff
-    open: np.ndarray  # int64[queries]: the number of unjudged documents
+    unjudged: np.ndarray  # int64[queries]: the number of unjudged documents
     above: Layers
     below: Layers
-    ranks: np.ndarray  # float64[k + 1]: the discounts of the first 0, 1, 2, ... ranks, added up
+    cumulative_discounts: np.ndarray  # float64[k + 1]: of the first 0, 1, 2, ... ranks, added up
     worst_counts: bool  # whether W is part of the ratio
 
     @property
     def queries(self) -> int:
-        return len(self.fixed)
+        return len(self.dcg_of_judged)
 
-    def first(self, ranks: np.ndarray) -> np.ndarray:
+    def first_discounts(self, ranks: np.ndarray) -> np.ndarray:
         """The discounts of the first `ranks` ranks, added up."""
-        return self.ranks[np.minimum(ranks, len(self.ranks) - 1)]
+        return self.cumulative_discounts[np.minimum(ranks, len(self.cumulative_discounts) - 1)]
 
     def part(self, first: int, last: int) -> "Case":
         """The case of queries first to last - 1, with no more columns than they need."""
-        rows, opened = slice(first, last), self.open[first:last]
+        rows, unjudged = slice(first, last), self.unjudged[first:last]
         return replace(
             self,
-            fixed=self.fixed[rows],
-            weights=self.weights[rows, : opened.max()],
-            open=opened,
+            dcg_of_judged=self.dcg_of_judged[rows],
+            weights=self.weights[rows, : unjudged.max()],
+            unjudged=unjudged,
             above=self.above.part(first, last),
             below=self.below.part(first, last),
         )
@@ -91,15 +95,15 @@ class _Search:
     def __init__(self, case: Case, sign: int) -> None:
         self.case, self.sign = case, sign
         self.count = np.arange(case.weights.shape[1] + 1)  # the number of each column
-        self.beyond = self.count > case.open[:, np.newaxis]  # whether it is more than the query has
-        self.rest = np.maximum(case.open[:, np.newaxis] - self.count, 0)  # how many others the query has
+        self.too_many = self.count > case.unjudged[:, np.newaxis]  # whether the query has fewer
+        self.others = np.maximum(case.unjudged[:, np.newaxis] - self.count, 0)  # how many others the query has
         heaviest = np.zeros((case.queries, len(self.count)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
-        lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.rest, axis=1)
+        lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.others, axis=1)
         # The greatest N gives good grades to heavy ranks and bad ones to light ranks, the least the reverse.
         self.gaining, self.losing = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
-        self.ideal = case.first(case.above.judged[:, np.newaxis] + self.count)
-        self.worst = case.first(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
+        self.ideal = case.first_discounts(case.above.judged[:, np.newaxis] + self.count)
+        self.worst = case.first_discounts(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
 
     def ratio(self) -> np.ndarray:
         """The extreme ratio of each query, float64[queries]."""
@@ -125,12 +129,12 @@ class _Search:
         sum_above, reach_above = self._summed(above, case.above, falls_above)
         sum_below, reach_below = self._summed(below, case.below, not falls_above)
         # Both sides share the unjudged documents: `split` of them are above 0, the rest below.
-        total = sum_above + np.take_along_axis(sum_below, self.rest, axis=1)
-        total[self.beyond] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
+        total = sum_above + np.take_along_axis(sum_below, self.others, axis=1)
+        total[self.too_many] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
         split = total.argmax(axis=1)
         return (
             _column(reach_above, split[case.above.query]),
-            _column(reach_below, (case.open - split)[case.below.query]),
+            _column(reach_below, (case.unjudged - split)[case.below.query]),
         )
 
     def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -142,8 +146,9 @@ class _Search:
         of_gain_1 = weights[layers.query] + times[layers.query, np.newaxis] * of_ranks
         table = of_gain_1 * layers.thickness[:, np.newaxis]
         table *= self.sign
-        table[layers.none] = table[layers.none, :1]
-        table[layers.all] = table[layers.all, self.case.open[layers.query[layers.all]]][:, np.newaxis]
+        table[layers.none_reach] = table[layers.none_reach, :1]
+        unjudged = self.case.unjudged[layers.query[layers.all_reach]]
+        table[layers.all_reach] = table[layers.all_reach, unjudged][:, np.newaxis]
         return table
 
     def _summed(self, table: np.ndarray, layers: Layers, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -157,8 +162,8 @@ class _Search:
         if own_numbers:
             best = np.maximum.accumulate(table, axis=1)
             reaching = np.maximum.accumulate(np.where(table == best, reaching, 0), axis=1)
-        reaching[layers.none] = 0
-        reaching[layers.all] = self.case.open[layers.query[layers.all], np.newaxis]
+        reaching[layers.none_reach] = 0
+        reaching[layers.all_reach] = self.case.unjudged[layers.query[layers.all_reach], np.newaxis]
         total = np.zeros((self.case.queries, len(self.count)))
         first = np.flatnonzero(np.diff(layers.query, prepend=-1))  # the first layer of each query
         total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
@@ -167,7 +172,7 @@ class _Search:
     def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
         """The ratio for these numbers of unjudged documents in each layer; `otherwise` where it is 0 / 0."""
         case = self.case
-        dcg = case.fixed + self._sum(case.above, self.gaining[case.above.query, above])
+        dcg = case.dcg_of_judged + self._sum(case.above, self.gaining[case.above.query, above])
         dcg -= self._sum(case.below, self.losing[case.below.query, below])
         ideal = self._sum(case.above, _column(self.ideal, above))
         worst = self._sum(case.below, _column(self.worst, below))
