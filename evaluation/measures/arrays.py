@@ -153,7 +153,9 @@ class Rankings:
     def _first(self, length: np.ndarray, queries: np.ndarray) -> "Rankings":
         """The first length[i] documents of the ranking of queries[i]."""
         offsets = np.append(0, np.cumsum(length))
-        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], length)
+        # Each ranking moves from its first row in these rankings to its first row in the new ones.
+        shift = self.offsets[queries] - offsets[:-1]
+        rows = np.arange(offsets[-1]) + np.repeat(shift, length)
         return Rankings(
             offsets=offsets,
             documents=self.documents[rows],

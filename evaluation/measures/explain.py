@@ -70,7 +70,7 @@ def explain(
 
 def _rows(lists: GradedLists, cutoff: int | None) -> list[Row]:
     """The rows of lists of a single query, down to the cutoff."""
-    top = slice(cutoff)
-    columns = (lists.rank, lists.document, lists.grade, lists.gain, lists.discount, lists.contribution)
-    running = np.cumsum(lists.contribution[top])
-    return [Row(*row) for row in zip(*(column[top].tolist() for column in columns), running.tolist(), strict=True)]
+    running = np.cumsum(lists.contribution)
+    columns = (lists.rank, lists.document, lists.grade, lists.gain, lists.discount, lists.contribution, running)
+    top = [column[:cutoff].tolist() for column in columns]
+    return [Row(*row) for row in zip(*top, strict=True)]

@@ -33,9 +33,9 @@ def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
     if options.ideal == "retrieved":
         # From the grades: under ties=average the gains of the rows are means.
         return _sorted_lists(graded.queries, graded.query, graded.document, graded.grade, options, end)
-    read = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
+    options_read = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
     return judgments.remember(
-        (end, *read),
+        (end, *options_read),
         lambda: _sorted_lists(
             judgments.queries, judgments.query, judgments.document, judgments.grade, options, end
         ),
@@ -50,9 +50,11 @@ def _sorted_lists(
     It has the documents with a gain above 0 (in the worst list, below 0); under minmax_closed all that are judged.
     """
     gains = gain(grade, options)
-    sort_value = -gains if end == "best" else gains
-    listed = np.flatnonzero(~np.isnan(grade) if options.negatives == "minmax_closed" else sort_value < 0)
+    sort_value = -gains if end == "best" else gains  # ascending in the list
+    is_listed = ~np.isnan(grade) if options.negatives == "minmax_closed" else sort_value < 0
+    listed = np.flatnonzero(is_listed)
     order = listed[np.lexsort((sort_value[listed], query[listed]))]
     query = query[order]
-    rank = np.arange(len(order)) - np.searchsorted(query, np.arange(queries))[query] + 1
+    first = np.searchsorted(query, np.arange(queries))  # the first row of each query
+    rank = np.arange(len(order)) - first[query] + 1
     return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))

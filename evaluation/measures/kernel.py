@@ -46,19 +46,19 @@ def evaluate(
 ) -> Scores:
     """The scores of one system's rankings. No loop over queries; one join serves all measures.
 
-    ValueError where measures, options, judgments and rankings do not fit together, e.g. ties=score without
-    scores, or ERR without gmax.
+    ValueError where measures, options, judgments and rankings do not fit together, e.g. ERR without gmax. Ties
+    other than `rank` need rankings with scores.
     """
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     for measure in parsed:
         _refuse_unfit(measure, options)
-    graded = {  # by the options in force, which most measures share
-        in_force: grade_rankings(judgments, rankings, in_force)
-        for in_force in dict.fromkeys(effective(measure, options) for measure in parsed)
-    }
     scores = Scores({}, {})
+    graded_by: dict[Options, GradedRankings] = {}  # most measures share their options in force
     for measure in parsed:
-        scores.values[measure], scores.reasons[measure] = _score(measure, graded[effective(measure, options)])
+        in_force = effective(measure, options)
+        if in_force not in graded_by:
+            graded_by[in_force] = grade_rankings(judgments, rankings, in_force)
+        scores.values[measure], scores.reasons[measure] = _score(measure, graded_by[in_force])
     return scores
 
 
@@ -91,6 +91,7 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
         reasons[reasons == NOTHING_TO_FIND] = COUNTED
 
     if options.unjudged == "require" and definition.of_judgments:
+        # A value that reads an unjudged document is withheld.
         depth = definition.depth(graded, **params) if definition.depth else measure.cutoff
         is_withheld = ~_judged_down_to(depth, graded)
         values[is_withheld], reasons[is_withheld] = np.nan, UNJUDGED_ABOVE_CUTOFF

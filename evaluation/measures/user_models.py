@@ -24,12 +24,15 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     values = np.zeros(graded.queries)
     still_reading = np.ones(graded.queries)  # the chance that no document so far satisfied the reader
     # The first hit of every query, then the second, and so on: each step needs the chance after the one before.
-    for rows in np.split(hits[np.argsort(nth_hit)], np.cumsum(np.bincount(nth_hit))[:-1]):
+    hits_by_nth = hits[np.argsort(nth_hit)]
+    ends = np.cumsum(np.bincount(nth_hit))
+    for rows in np.split(hits_by_nth, ends[:-1]):
         query = graded.query[rows]
         values[query] += still_reading[query] * chance[rows] / graded.rank[rows]
         still_reading[query] *= 1 - chance[rows]
     judgments = graded.judgments
-    values[np.bincount(judgments.query[judgments.grade > 0], minlength=graded.queries) == 0] = np.nan
+    satisfying = np.bincount(judgments.query[judgments.grade > 0], minlength=graded.queries)  # judged documents
+    values[satisfying == 0] = np.nan
     return values
 
 
