@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from .draws import BOOTSTRAP_DRAWS, SEED
-from .sums import WEIGHTS_AT_ONCE, weighted_sums
+from .sums import ROWS_AT_ONCE, weighted_sums
 
 MOST_CACHED_BYTES = 1 << 24  # resamples up to this size are cached
 
@@ -27,15 +27,11 @@ def bootstrap_interval(
     values = np.asarray(values, np.float64)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
         raise ValueError(f"values must be finite, by query or by query and column, not {values!r}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, not {level!r}.")
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, not {draws!r}.")
     n = len(values)
     if n < 2:
         undefined = np.full(values.shape[1:], np.nan)
         return (undefined, undefined) if values.ndim == 2 else (float("nan"), float("nan"))
-    columns = values.reshape(n, -1)
+    columns = values.reshape(n, -1)  # also of a single column
     # Column by column: NumPy adds up a table in another order than a single column, and the mean of a column must
     # not depend on the others, not even in its last bit.
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
@@ -59,9 +55,8 @@ def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     Chunks of uint8[rows, n], with `draws` rows in all.
     """
     generator = np.random.default_rng(seed)
-    at_once = max(1, WEIGHTS_AT_ONCE // n)
-    for start in range(0, draws, at_once):
-        rows = min(at_once, draws - start)
+    for start in range(0, draws, ROWS_AT_ONCE):
+        rows = min(ROWS_AT_ONCE, draws - start)
         drawn = generator.integers(0, n, (rows, n))
         # Each row gets numbers of its own, so that one bincount counts all rows.
         drawn += np.arange(rows)[:, np.newaxis] * n

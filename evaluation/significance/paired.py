@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from .sums import WEIGHTS_AT_ONCE, weighted_sums
+from .sums import ROWS_AT_ONCE, weighted_sums
 
 EXACT_BELOW = 15  # queries: with fewer, all assignments of signs are enumerated
 EXACT_RANKS = 50  # queries: up to this many, the distribution of the signed-rank sum is exact
@@ -163,8 +163,10 @@ def tally(difference: np.ndarray) -> np.ndarray:
 
 
 def _all_flips(n: int) -> Iterator[np.ndarray]:
-    """All 2**n assignments of signs, uint8[2**n, n]: 1 where a difference is flipped."""
-    yield (np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1).astype(np.uint8)
+    """All 2**n assignments of signs, in chunks of uint8[rows, n]: 1 where a difference is flipped."""
+    for start in range(0, 2**n, ROWS_AT_ONCE):
+        numbers = np.arange(start, min(start + ROWS_AT_ONCE, 2**n))  # whose bits are the flips
+        yield (numbers[:, np.newaxis] >> np.arange(n) & 1).astype(np.uint8)
 
 
 def _random_flips(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
@@ -172,8 +174,7 @@ def _random_flips(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     # Random bytes come in units of four: rows of whole units are the same for every chunk size.
     generator = np.random.default_rng(seed)
     size = (n + 31) // 32 * 4
-    at_once = max(1, WEIGHTS_AT_ONCE // n)
-    for start in range(0, draws, at_once):
-        rows = min(at_once, draws - start)
+    for start in range(0, draws, ROWS_AT_ONCE):
+        rows = min(ROWS_AT_ONCE, draws - start)
         drawn = np.frombuffer(generator.bytes(rows * size), np.uint8).reshape(rows, size)
         yield np.unpackbits(drawn, axis=1, count=n)

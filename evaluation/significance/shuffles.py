@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .sums import WEIGHTS_AT_ONCE, whole_steps
+from .sums import whole_steps
 
+ROWS_AT_ONCE = 1 << 15  # rows in one chunk, which fits into the processor's cache
 MOST_CACHED_BYTES = 1 << 25  # shuffles up to this size are cached
 FEW_CHANGED = 0.1  # as a share of rows: where more have changed, all are added again
 
@@ -34,7 +35,7 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
     """
     generator = np.random.default_rng(seed)
     index_type = _index_type(columns)
-    at_once = max(1, WEIGHTS_AT_ONCE // rows)
+    at_once = max(1, ROWS_AT_ONCE // rows)  # draws
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start) * rows
         # `order` is flat, place after place: looking up one index takes half the time of two.

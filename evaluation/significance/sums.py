@@ -8,41 +8,30 @@ import numpy as np
 # takes one bit.
 LARGEST_EXACT_SUM = 2.0**52
 LEAST_STEP_EXPONENT = -1000  # exponent of two: smaller steps would be subnormal
-WEIGHTS_AT_ONCE = 1 << 15  # weights in one chunk, which fits into the processor's cache
+ROWS_AT_ONCE = 100  # rows of weights in a chunk
+COLUMNS_AT_ONCE = 100
 MOST_MULTIPLICATIONS = 1 << 18  # larger matrix products use threads, which is slow on a busy machine
-SIDE = 100  # most rows, and most columns, of one matrix product
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
     """The sums of `columns` under each row of weights: chunks of float64[rows, columns].
 
-    columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries], each row of which adds up
-    to at most `heaviest`.
+    columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries] with up to ROWS_AT_ONCE
+    rows, each of which adds up to at most `heaviest`.
     """
     numbers, step = whole_steps(columns, heaviest)
     queries, width = numbers.shape
-    # A matrix product is of at most SIDE rows x `depth` queries x SIDE columns.
-    depth = MOST_MULTIPLICATIONS // (SIDE * min(SIDE, max(1, width)))
-    for rows in _together(weights):
+    # A matrix product is of at most ROWS_AT_ONCE rows x `depth` queries x COLUMNS_AT_ONCE columns.
+    depth = MOST_MULTIPLICATIONS // (ROWS_AT_ONCE * min(COLUMNS_AT_ONCE, max(1, width)))
+    for rows in weights:
         sums = np.zeros((len(rows), width))
         for first in range(0, queries, depth):
-            part = rows[:, first : first + depth].astype(np.float64)
-            for left in range(0, width, SIDE):
-                sums[:, left : left + SIDE] += part @ numbers[first : first + depth, left : left + SIDE]
+            in_depth = slice(first, first + depth)
+            part = rows[:, in_depth].astype(np.float64)
+            for left in range(0, width, COLUMNS_AT_ONCE):
+                in_width = slice(left, left + COLUMNS_AT_ONCE)
+                sums[:, in_width] += part @ numbers[in_depth, in_width]
         yield sums * step
-
-
-def _together(chunks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """The rows of the chunks in chunks of SIDE rows."""
-    held: list[np.ndarray] = []
-    for chunk in chunks:
-        held.append(chunk)
-        if sum(map(len, held)) >= SIDE:
-            rows = np.concatenate(held)
-            yield from (rows[first : first + SIDE] for first in range(0, len(rows) - SIDE + 1, SIDE))
-            held = [rows[len(rows) // SIDE * SIDE :]]
-    if held:
-        yield np.concatenate(held)
 
 
 def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:

@@ -82,7 +82,7 @@ def test_draws_taken_in_pieces_are_as_many_and_the_seed_makes_them(monkeypatch):
     assert tukey_hsd(values, 300, seed=8).critical != whole.critical
     monkeypatch.setattr(shuffles, "MOST_CACHED_BYTES", 0)
     assert tukey_hsd(values, 300, seed=7).critical == whole.critical
-    monkeypatch.setattr(shuffles, "WEIGHTS_AT_ONCE", 77)
+    monkeypatch.setattr(shuffles, "ROWS_AT_ONCE", 77)
     assert tukey_hsd(values, 300, seed=7).critical == pytest.approx(whole.critical, rel=0.1)
 
 

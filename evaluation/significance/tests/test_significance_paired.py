@@ -92,7 +92,7 @@ def test_drawn_randomisation_is_a_loop_over_its_draws(monkeypatch):
         as_far = sum(abs((np.where(row, -1, 1) * differences[:, place]).sum()) >= whole - 1e-12 for row in flips)
         assert paired.randomisation(differences, 500, 9)[place] == (as_far + 1) / 501
     together = paired.randomisation(differences, 500, 9)
-    monkeypatch.setattr(paired, "WEIGHTS_AT_ONCE", 64)
+    monkeypatch.setattr(paired, "ROWS_AT_ONCE", 64)
     np.testing.assert_array_equal(np.concatenate(list(paired._random_flips(17, 500, 9))), flips)
     np.testing.assert_array_equal(paired.randomisation(differences, 500, 9), together)
 
