@@ -22,10 +22,11 @@ def holm(p: np.ndarray) -> np.ndarray:
     nan stays nan and is no comparison.
     """
     adjusted = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    comparisons = np.flatnonzero(~np.isnan(p))
+    order = comparisons[np.argsort(p[comparisons], kind="stable")]
+    # The least p counts as many times as there are comparisons, the next one time fewer, and so on.
+    multiplied = p[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
     return adjusted
 
 

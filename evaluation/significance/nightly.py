@@ -89,15 +89,15 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
 
 def drop_of(readings: Sequence[np.ndarray]) -> float:
     """The statistic of what was observed in these readings: see `look`."""
-    return float(min(_hall(each, *_moments(each), np.ones((1, len(each)), np.float32))[0] for each in readings))
+    return float(min(_hall(*_moments(each), np.ones((1, len(each)), np.float32))[0] for each in readings))
 
 
 def skewness(difference: np.ndarray) -> float:
-    """The skewness of these differences; 0 where all are equal."""
-    center = difference - difference.mean() if len(difference) else difference
-    square = float(np.mean(center**2)) if len(difference) else 0.0
-    varies = len(difference) and square > LEAST_VARIANCE * float(np.mean(difference**2))
-    return float(np.mean(center**3) / square**1.5) if varies else 0.0
+    """The skewness of these differences, of which there is at least one; 0 where all are equal."""
+    deviation = difference - difference.mean()
+    variance = float(np.mean(deviation**2))
+    varies = variance > LEAST_VARIANCE * float(np.mean(difference**2))
+    return float(np.mean(deviation**3) / variance**1.5) if varies else 0.0
 
 
 def is_skewed(difference: np.ndarray) -> bool:
@@ -139,7 +139,7 @@ def drops_of(readings: Sequence[np.ndarray], signs: Signs) -> np.ndarray:
     parts = []
     for start in range(0, signs.flips, FLIPS_AT_ONCE):
         some_signs = signs.part(start)
-        drops = [_hall(each, *moments, some_signs) for each, moments in zip(readings, all_moments, strict=True)]
+        drops = [_hall(*moments, some_signs) for moments in all_moments]
         parts.append(np.min(drops, axis=0))
     return np.concatenate(parts)
 
@@ -153,19 +153,17 @@ def _moments(difference: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     )
 
 
-def _hall(
-    difference: np.ndarray, values: np.ndarray, cubes: np.ndarray, square: float, signs: np.ndarray
-) -> np.ndarray:
+def _hall(values: np.ndarray, cubes: np.ndarray, square: float, signs: np.ndarray) -> np.ndarray:
     """The statistic of each flip, float64[flips]: minus Hall's transformed t, so that it is large for a loss.
 
-    values, cubes, square: the `_moments` of the differences. signs: float32[flips, queries], of 1 and -1. There
-    are two queries or more.
+    values, cubes: float32[queries], the differences and their cubes; square: their mean square. signs:
+    float32[flips, queries], of 1 and -1. There are two queries or more.
 
     Without the terms of skewness, few large gains beside many small losses would alarm too often. Johnson's t has
     no cubic term, and so does not rise with t everywhere: a single query that loses a little, among many that lose
     nothing, would be an alarm. (Hall, On the removal of skewness by transformation, JRSS B 54, 1992.)
     """
-    n = len(difference)
+    n = len(values)
     mean = (signs @ values).astype(np.float64) / n
     variance = square - mean**2
     # The third central moment, from the mean, the mean square and the mean cube.

@@ -110,9 +110,11 @@ def wilcoxon(difference: np.ndarray) -> np.ndarray:
     (Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, third edition, 2014, section 3.1.)
     """
     if len(difference) < EXACT_BELOW:
-        ranks = [_signed_ranks(column)[0] for column in difference.T]
+        ranks = np.empty(difference.shape)
+        for pair, column in enumerate(difference.T):
+            ranks[:, pair], _ = _signed_ranks(column)
         # Of so few queries all assignments of signs are counted, whatever `draws` is.
-        return randomisation(np.array(ranks).reshape(difference.shape[::-1]).T, draws=1, seed=0)
+        return randomisation(ranks, draws=1, seed=0)
     return np.array([_signed_rank_p(column) for column in difference.T], np.float64)
 
 
@@ -122,9 +124,10 @@ def _signed_ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Equal absolute values share their mean rank. A difference of 0 has rank 0.
     """
     ranks = np.zeros(len(column))
-    other = column != 0
-    _, place, ties = np.unique(np.abs(column[other]), return_inverse=True, return_counts=True)
-    ranks[other] = (np.cumsum(ties) - (ties - 1) / 2)[place]
+    is_ranked = column != 0
+    _, place, ties = np.unique(np.abs(column[is_ranked]), return_inverse=True, return_counts=True)
+    mean_ranks = np.cumsum(ties) - (ties - 1) / 2  # of each distinct value
+    ranks[is_ranked] = mean_ranks[place]
     return np.sign(column) * ranks, ties
 
 
@@ -151,9 +154,9 @@ def _ways_of_rank_sums(n: int) -> np.ndarray:
     """In how many ways some of the ranks 1 to n add up to 0, 1, 2, …: float64[sums], exact up to n = 50."""
     ways = np.ones(1)
     for rank in range(1, n + 1):
-        with_it = np.append(np.zeros(rank), ways)
-        with_it[: len(ways)] += ways
-        ways = with_it
+        with_rank = np.append(np.zeros(rank), ways)  # each sum is higher by the rank
+        with_rank[: len(ways)] += ways  # the ways without the rank
+        ways = with_rank
     return ways
 
 

@@ -18,8 +18,8 @@ def queries_needed(effect: float, alpha: float) -> int | None:
 def least_effect(queries: int, alpha: float) -> float | None:
     """The smallest detectable difference in standard deviations; None for too few queries."""
     total, of_level = _quantiles(alpha)
-    left = queries - of_level**2 / 2
-    return total / sqrt(left) if left > 0 else None
+    corrected = queries - of_level**2 / 2
+    return total / sqrt(corrected) if corrected > 0 else None
 
 
 def _quantiles(alpha: float) -> tuple[float, float]:

@@ -61,13 +61,14 @@ class Sampled:
 
         A stratum without such a query stays left out.
         """
-        kept = self.without(~has_value)
-        searches, left_out = kept.searches.copy(), dict(kept.left_out)
-        for stratum in kept.left_out:
-            members = kept.stratum == stratum
+        rest = self.without(~has_value)
+        searches, left_out = rest.searches.copy(), dict(rest.left_out)
+        for stratum in rest.left_out:
+            members = rest.stratum == stratum
             if members.any():
+                # They grow in proportion, so that they stand for what is left out as well.
                 searches[members] *= 1 + left_out.pop(stratum) / searches[members].sum()
-        return Sampled(kept.stratum, searches, left_out)
+        return Sampled(rest.stratum, searches, left_out)
 
     def share(self, has_value: np.ndarray) -> float:
         """The share of the searches whose queries have a value, bool[queries]; nan without a search."""
@@ -90,10 +91,11 @@ class Sampled:
         group = None  # the last group so far
         for stratum in np.unique(drawn):
             members = drawn == stratum
-            if group is not None and (members.sum() == 1 or (groups == group).sum() == 1):
-                groups[members] = group
+            is_single = members.sum() == 1
+            if group is not None and (is_single or (groups == group).sum() == 1):
+                groups[members] = group  # joined to the one before it
             else:
-                group = stratum
+                group = stratum  # stays a group of its own
         return groups
 
     @property
@@ -122,11 +124,12 @@ def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estim
     answered = sampled.answered(has_value)
     column = values[has_value, np.newaxis]
     mean = float(mean_of_searches(column, answered)[0])
-    margin = float("nan")
-    if not answered.left_out and answered.degrees:
-        margin = float(paired.t_margin(pseudo_values(column, answered), level, answered.degrees)[0])
-    elif not answered.left_out and not answered.drawn:
+    if answered.left_out:
+        margin = float("nan")
+    elif not answered.drawn:
         margin = 0.0
+    else:
+        margin = float(paired.t_margin(pseudo_values(column, answered), level, answered.degrees)[0])
     return Estimate(mean, mean - margin, mean + margin)
 
 
@@ -165,7 +168,7 @@ def bounds_of_estimate(
     What is left out has no value for certain, so the others of its stratum stand for it. (nan, nan) where a bound
     of a possible query is nan, and where a stratum may be left without a value.
     """
-    ends, total = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
+    ends, total_share = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
     searches = sampled.searches
     for stratum in sorted({*sampled.stratum.tolist(), *sampled.left_out} - {OUTSIDE}):
         members = sampled.stratum == stratum
@@ -177,8 +180,8 @@ def bounds_of_estimate(
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
         ends = ends + share * np.array([least, greatest])
-        total = total + share
-    return tuple((ends / total).tolist()) if total else (float("nan"), float("nan"))
+        total_share += share
+    return tuple((ends / total_share).tolist()) if total_share else (float("nan"), float("nan"))
 
 
 def _least_mean(must: np.ndarray, of_must: np.ndarray, may: np.ndarray, of_may: np.ndarray) -> float:
