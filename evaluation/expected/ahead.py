@@ -42,10 +42,11 @@ def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Ca
     expectation = expect(pool, level, chances, model.effect_variance)
     score = scores(expectation, chances, unjudged)
     rate = np.where(askable[unjudged], rates(score, pool.top[unjudged]), 0.0)
-    now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
+    variance_now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
 
     def share(more: int) -> float:
-        of_unjudged = np.trace(expectation.covariance(unjudged, chances, _chance_unjudged(rate, more))) / now
+        still_unjudged = _chance_unjudged(rate, more)
+        of_unjudged = np.trace(expectation.covariance(unjudged, chances, still_unjudged)) / variance_now
         return float(of_unjudged * judged / (judged + more)) if judged else float(of_unjudged)
 
     return share
@@ -58,7 +59,7 @@ def _chance_unjudged(rate: np.ndarray, more: int) -> np.ndarray:
     """
     earliest, latest = 0.0, 1e12
     for _ in range(80):
-        time = np.sqrt(max(earliest, 1e-9) * latest)
+        time = np.sqrt(max(earliest, 1e-9) * latest)  # halfway by orders of magnitude
         judged = -np.expm1(-rate * time).sum()
         if judged < more:
             earliest = time

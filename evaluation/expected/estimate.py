@@ -66,7 +66,7 @@ def estimate(
     is the mean by the model and no interval. Where all pairs are judged, the mean is exact and the covariance 0.
     """
     if (level != UNJUDGED).all():
-        (mean,) = means(pool, level, np.zeros((0, 1), np.int8))
+        (mean,) = means(pool, level, drawn=np.zeros((0, 1), np.int8))
         return Estimate(mean, np.zeros((pool.systems, pool.systems)), draws=draws, seed=seed)
     model = fit(pool, level)
     unjudged = np.flatnonzero(level == UNJUDGED)
@@ -119,11 +119,12 @@ def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarra
         rows = slice(*pool.first[query : query + 2])
         # int8[pairs of the query, draws]: in each draw, the judged levels and those drawn for unjudged pairs.
         levels = np.repeat(level[rows].astype(np.int8)[:, np.newaxis], draws, axis=1)
-        levels[level[rows] == UNJUDGED] = drawn[slice(*first_row_in_drawn[query : query + 2])]
+        rows_in_drawn = slice(*first_row_in_drawn[query : query + 2])
+        levels[level[rows] == UNJUDGED] = drawn[rows_in_drawn]
         for step in range(pool.steps):
             count[:, query, step] = np.count_nonzero(levels > step, axis=0)
-        top = pool.top[rows]  # all other documents have discount 0 in every system
-        dcg[query] = pool.gains[levels[top]].T @ pool.discount[rows][top]
+        in_top = pool.top[rows]  # all other documents have discount 0 in every system
+        dcg[query] = pool.gains[levels[in_top]].T @ pool.discount[rows][in_top]
     # `extremes` returns [draws, queries] each: turned into [queries, draws, 1], to fit `dcg`.
     best, worst = (dcgs.T[..., np.newaxis] for dcgs in pool.extremes(count))
     defined = best > worst
@@ -214,6 +215,7 @@ def _shrunken_bias(
         inverse = np.linalg.inv(prior + noise)
         shrinkage = prior @ inverse
         log_likelihood = -0.5 * (np.linalg.slogdet(prior + noise)[1] + observed @ inverse @ observed)
+        # Times the half-normal priors of both sizes.
         log_weight = log_likelihood - 0.5 * (shared_size / SHARED_BIAS_SCALE) ** 2
         log_weights.append(log_weight - 0.5 * (own_size / OWN_BIAS_SCALE) ** 2)
         biases.append(shrinkage @ observed)

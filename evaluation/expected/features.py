@@ -37,16 +37,16 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
     retrieving = retrieved.sum(axis=1)
     mean_discount = discounts.mean(axis=1)
     systems = rank.shape[1]
-    features_and_prior_means = [
-        (mean_discount, 0.4),
-        (np.log(0.02 + mean_discount), 0.0),
-        (retrieving / systems, 0.0),
-        (discounts.max(axis=1), 0.2),
-        (in_top.mean(axis=1), 0.2),
-        (np.log(rank.min(axis=1)), 0.0),
-        (in_top.any(axis=1), 0.0),
+    over_all = [
+        mean_discount,
+        np.log(0.02 + mean_discount),
+        retrieving / systems,
+        discounts.max(axis=1),
+        in_top.mean(axis=1),
+        np.log(rank.min(axis=1)),
+        in_top.any(axis=1),
     ]
-    over_all, prior_means = zip(*features_and_prior_means, strict=True)
+    prior_means = [0.4, 0.0, 0.0, 0.2, 0.2, 0.0, 0.0]  # of the coefficients of these
     by_system = discounts / np.sqrt(np.maximum(retrieving, 1))[:, np.newaxis]
     by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]
     machine_columns = sum(columns.shape[1] for columns in by_machine)
@@ -55,7 +55,7 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
         values=np.hstack([np.ones((len(rank), 1)), general, _standardised(by_system), *by_machine]),
         mean=np.concatenate([[-1.0], prior_means, np.zeros(systems + machine_columns)]),
         precision=np.concatenate(
-            [[0.25], np.ones(len(over_all)), np.full(systems, 2.0), np.full(machine_columns, MACHINE_PRECISION)]
+            [[0.25], np.ones(len(prior_means)), np.full(systems, 2.0), np.full(machine_columns, MACHINE_PRECISION)]
         ),
     )
 

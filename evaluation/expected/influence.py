@@ -68,10 +68,10 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], of the unjudged pairs; effect_variance:
     float64[queries], the variance of the effect that the pairs of a query share.
     """
-    judged = (level >= 0)[:, np.newaxis]
-    taken = np.where(judged, pool.steps_taken(level), chances)
-    least = pool.by_query(np.where(judged, taken, 0.0))
-    variance = pool.by_query(np.where(judged, 0.0, chances * (1 - chances)))
+    is_judged = (level >= 0)[:, np.newaxis]
+    taken = np.where(is_judged, pool.steps_taken(level), chances)  # float64[pairs, steps], expected
+    least = pool.by_query(np.where(is_judged, taken, 0.0))  # by the judged pairs alone
+    variance = pool.by_query(np.where(is_judged, 0.0, chances * (1 - chances)))
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
     # How many documents of each query take each step, at the nodes of their distribution: [queries, steps, nodes].
     counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
@@ -88,9 +88,11 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     value = np.clip((dcg - worst[:, np.newaxis]) / span[:, np.newaxis], 0, 1)
 
     # A query that is fully judged and has nothing to find counts in no mean.
-    counting = (ideal > worst) | (pool.by_query((level < 0).astype(int)) > 0)
+    has_unjudged = pool.by_query((level < 0).astype(int)) > 0
+    counts_in_mean = (ideal > worst) | has_unjudged
     weight = np.ones(pool.queries) if pool.weight is None else pool.weight
-    share = weight / ((weight[counting].sum() or 1) * span)
+    total_weight = weight[counts_in_mean].sum() or 1
+    share = weight / (total_weight * span)
     return Expectation(pool, value, share, _influence(pool, value, share, one_more, one_less))
 
 

@@ -73,11 +73,13 @@ class Model:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of a step's log odds, float64[pairs] each, without the judgment of the pair itself."""
         odds, variance = odds.copy(), variance.copy()
-        rows = np.flatnonzero(self.level >= step)
+        rows = np.flatnonzero(self.level >= step)  # judged pairs that could take the step
         chance = logistic(odds[rows])
-        left = np.maximum(1 - chance * (1 - chance) * variance[rows], 0.05)
-        odds[rows] -= variance[rows] * ((self.level[rows] > step) - chance) / left
-        variance[rows] /= left
+        leverage = chance * (1 - chance) * variance[rows]  # of the judgment, in its own prediction
+        without_it = np.maximum(1 - leverage, 0.05)
+        residual = (self.level[rows] > step) - chance
+        odds[rows] -= variance[rows] * residual / without_it
+        variance[rows] /= without_it
         return odds, variance
 
     @cached_property
@@ -167,6 +169,7 @@ class Task:
 
 
 def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
+    """The data of the step number `place`. level: int64[pairs], -1 = unjudged."""
     rows = np.flatnonzero(level >= place)
     prior = pool.features
     mean = prior.mean.copy()

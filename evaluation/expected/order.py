@@ -20,7 +20,7 @@ def settled(
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))  # a root of the covariance
     drawn = mean + np.random.default_rng(seed).standard_normal((draws, systems)) @ root.T
-    first, second = np.triu_indices(systems, 1)
+    first, second = np.triu_indices(systems, 1)  # all pairs of systems
     difference = drawn[:, first] - drawn[:, second]
     swapped = np.sign(difference) != np.sign(mean[first] - mean[second])
     wrong = swapped & (np.abs(difference) >= LEAST_DIFFERENCE)

@@ -72,9 +72,9 @@ def _spread(levels: np.ndarray) -> np.ndarray:
     """At most MOST_LEVELS of these levels: both ends, 0 if it is among them, and others evenly spread."""
     if len(levels) <= MOST_LEVELS:
         return levels
-    zero = np.flatnonzero(levels == 0)
-    even = np.linspace(0, len(levels) - 1, MOST_LEVELS).round().astype(int)
-    if len(zero) and zero[0] not in even:
-        inner = np.abs(even[1:-1] - zero[0]).argmin() + 1
-        even[inner] = zero[0]
-    return levels[np.unique(even)]
+    places = np.linspace(0, len(levels) - 1, MOST_LEVELS).round().astype(int)
+    zero = np.abs(levels).argmin()  # the place of 0, if it is a level
+    if levels[zero] == 0 and zero not in places:
+        nearest = np.abs(places[1:-1] - zero).argmin() + 1  # the nearest place between the ends
+        places[nearest] = zero
+    return levels[np.unique(places)]

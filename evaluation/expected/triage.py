@@ -25,9 +25,9 @@ def rate_factors(pool: Pool, level: np.ndarray) -> np.ndarray:
     # The chance of each level or a higher one, float64[pairs, levels + 1]: 1 for the lowest, 0 beyond the highest.
     at_least = np.pad(fit(pool, level).chances(), ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0)))
     of_level = -np.diff(at_least)  # the chance of each level, float64[pairs, levels]
-    agrees = np.take_along_axis(of_level, machine_level, axis=1)  # the chance of the machine's level
-    graded = has_grade.any(axis=1)
-    differs = np.zeros(pool.pairs)
-    differs[graded] = 1 - agrees[graded].mean(axis=1, where=has_grade[graded])
-    differs[~graded] = differs[graded].mean() if graded.any() else 0.0
-    return 1 + (LARGEST_FACTOR - 1) * np.clip(differs, 0, 1)
+    agreement = np.take_along_axis(of_level, machine_level, axis=1)  # the chance of the machine's level
+    is_graded = has_grade.any(axis=1)
+    disagreement = np.zeros(pool.pairs)
+    disagreement[is_graded] = 1 - agreement[is_graded].mean(axis=1, where=has_grade[is_graded])
+    disagreement[~is_graded] = disagreement[is_graded].mean() if is_graded.any() else 0.0
+    return 1 + (LARGEST_FACTOR - 1) * np.clip(disagreement, 0, 1)
