@@ -17,17 +17,6 @@ MOST_CELLS = 50_000_000  # ratings times classes, for the sake of time and memor
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
-    """The result of `estimate`."""
-
-    probability: np.ndarray  # float64[classes, pairs], of each class to be the true one; each column sums to 1
-
-    def most_probable(self) -> np.ndarray:
-        """The most probable class of each pair, int64[pairs]; the lowest of those equal to nine decimals."""
-        return np.argmax(self.probability >= self.probability.max(axis=0) - 1e-9, axis=0)
-
-
-@dataclass(frozen=True, eq=False)
 class _Votes:
     """Ratings sorted by pair. A call is a (rater, label) that occurs."""
 
@@ -40,8 +29,10 @@ class _Votes:
 
 def estimate(
     pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int, smoothing: float | None = None
-) -> Estimate:
-    """The probability of each class for each pair, by EM (expectation maximisation) from the shares of votes.
+) -> np.ndarray:
+    """The probability of each class to be the true one, float64[classes, pairs]; each column sums to 1.
+
+    By EM (expectation maximisation) from the shares of votes.
 
     `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label`
     (int64[n]) is from 0 to classes - 1; there is at least one row. A rater may rate a pair more than once.
@@ -66,10 +57,19 @@ def estimate(
         probability = _truth(votes, before.mean(axis=1), _errors(votes, before, smoothing))
         if np.abs(probability - before).max() <= TOLERANCE:
             break
-    return Estimate(probability)
+    return probability
+
+
+def most_probable(probability: np.ndarray) -> np.ndarray:
+    """The most probable class of each pair, int64[pairs]; the lowest of those equal to nine decimals.
+
+    probability: float64[classes, pairs].
+    """
+    return np.argmax(probability >= probability.max(axis=0) - 1e-9, axis=0)
 
 
 def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int) -> _Votes:
+    """The votes, from arguments as of `estimate`."""
     start, length = groups(pair)
     place = np.unique(rater, return_inverse=True)[1]
     calls, call = np.unique(place * classes + label, return_inverse=True)
@@ -85,10 +85,11 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
         count = np.bincount(votes.call, np.repeat(share, votes.length), calls)
         overall = np.bincount(votes.label, count, classes)
         overall /= overall.sum() or 1  # the rate of each label among all raters
-        # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
-        errors[truth] = overall[votes.label]
+        rate_of_all = overall[votes.label]
         total = np.bincount(votes.rater, count)[votes.rater] + smoothing
-        np.divide(count + smoothing * errors[truth], total, out=errors[truth], where=total > 0)
+        # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
+        errors[truth] = rate_of_all
+        np.divide(count + smoothing * rate_of_all, total, out=errors[truth], where=total > 0)
     return errors
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from ..measures import Judgments
 from ..measures.arrays import groups, pair_key
 from ..measures.refusal import refuse_unknown
-from .dawid_skene import estimate
+from .dawid_skene import estimate, most_probable
 
 # Grades have at most nine decimals and weights three: multiplied by these, they are whole numbers.
 BILLION = 1_000_000_000
@@ -71,6 +71,7 @@ def stacked(several: Sequence[Ratings]) -> Ratings:
     queries = several[0].queries
 
     def joined(parts: Sequence, *names: str) -> dict[str, np.ndarray]:
+        """These columns of the parts, ratings or judgments, and their queries, one part after another."""
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         columns["query"] = np.concatenate([part.query + place * queries for place, part in enumerate(parts)])
         return columns
@@ -114,6 +115,7 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
 
 
 def _ruled(ratings: Ratings, rule: str) -> Judgments:
+    """The judgments by the rule, without adjudications."""
     order = _by_pair(ratings)
     query, document = ratings.query[order], ratings.document[order]
     start, length = groups(query, document)
@@ -151,8 +153,9 @@ def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
 
 
 def _majority(pairs: _Pairs) -> np.ndarray:
+    """The most frequent grade of each pair, float64[pairs]; of equally frequent ones the lowest."""
     start, votes = groups(pairs.pair, pairs.grade)
-    pair, grade = pairs.pair[start], pairs.grade[start]
+    pair, grade = pairs.pair[start], pairs.grade[start]  # a row for each grade of a pair
     best_first = np.lexsort((grade, -votes, pair))
     _, first = np.unique(pair[best_first], return_index=True)
     return grade[best_first[first]]
@@ -162,7 +165,7 @@ def _dawid_skene(pairs: _Pairs) -> np.ndarray:
     # A fixed order, independent of the database: between equally probable grades rounding can decide.
     order = np.lexsort((pairs.rater, pairs.grade, pairs.pair))
     scale, label = np.unique(pairs.grade[order], return_inverse=True)
-    return scale[estimate(pairs.pair, pairs.rater[order], label, len(scale)).most_probable()]
+    return scale[most_probable(estimate(pairs.pair, pairs.rater[order], label, len(scale)))]
 
 
 # Each function takes ratings sorted by pair and then by grade, and returns a grade for each pair, nan for none.
