@@ -111,7 +111,7 @@ def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.nd
         "ratings": int(of_rater.sum()),
         "unjudged": int((of_rater & single).sum()),
         "tau": _tau(signs, without),
-        "reversed": [(first, second) for first, second in swapped],
+        "reversed": list(map(tuple, swapped)),
         "means": means.tolist(),
     }
 
