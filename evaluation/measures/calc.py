@@ -42,7 +42,7 @@ def calc(
     """
     judged, ranked = _by_query(qrels, "relevance"), _by_query(run, "score")
     if not judged.keys() & ranked.keys():
-        of_run, of_qrels = next(iter(ranked)), next(iter(judged))
+        (of_run, *_), (of_qrels, *_) = ranked, judged
         raise ValueError(f"no query of the run is judged: it begins with {of_run}, and the qrels with {of_qrels}.")
     chosen = PROFILES[profile].revised(**options)
     judgments, rankings = _packed(judged, ranked)
@@ -64,8 +64,8 @@ def _packed(judged: ByQuery, ranked: ByQuery) -> tuple[Judgments, Rankings]:
 
     Documents are numbered in the order of their keys. Of equal scores, the larger number is first.
     """
-    scored = [ranked.get(query, {}) for query in judged]
-    keys = set(chain.from_iterable([*judged.values(), *scored]))
+    score_dicts = [ranked.get(query, {}) for query in judged]
+    keys = set(chain.from_iterable([*judged.values(), *score_dicts]))
     number = {key: place for place, key in enumerate(sorted(keys))}
     judgments = Judgments(
         len(judged),
@@ -73,7 +73,9 @@ def _packed(judged: ByQuery, ranked: ByQuery) -> tuple[Judgments, Rankings]:
         np.array([number[key] for grades in judged.values() for key in grades], np.int64),
         np.array([grade for grades in judged.values() for grade in grades.values()], np.float64),
     )
-    lists = [sorted(((score, number[key]) for key, score in scores.items()), reverse=True) for scores in scored]
+    lists = []  # of each query: its (score, document), best first
+    for scores in score_dicts:
+        lists.append(sorted(((score, number[key]) for key, score in scores.items()), reverse=True))
     documents = np.array([document for ranking in lists for _, document in ranking], np.int64)
     rankings = Rankings(
         offsets=np.append(0, np.cumsum([len(ranking) for ranking in lists])),
@@ -92,9 +94,9 @@ def _by_query(table: Any, value: str) -> ByQuery:
         of_query = by_query.setdefault(str(query), {})
         if str(document) in of_query:
             raise ValueError(f"query {query} has document {document} twice.")
-        of_query[str(document)] = float(number)
-        if not np.isfinite(of_query[str(document)]):
+        if not np.isfinite(float(number)):
             raise ValueError(f"document {document} of query {query} has {number} as its {value}.")
+        of_query[str(document)] = float(number)
     if not by_query:
         raise ValueError(f"there is no row with a {value}.")
     return by_query

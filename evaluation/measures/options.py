@@ -30,9 +30,8 @@ class Options:
     """
 
     gain: str = "linear"
-    gain_map: tuple[tuple[float, float], ...] | Mapping[float, float] | None = (
-        None  # (grade, gain), for gain="map"
-    )
+    # (grade, gain) of each grade, for gain="map".
+    gain_map: tuple[tuple[float, float], ...] | Mapping[float, float] | None = None
     discount: str = "log_shift"
     log_base: float = 2.0
     ideal: str = "judged"
@@ -52,7 +51,8 @@ class Options:
             object.__setattr__(self, "unjudged", _grade(self.unjudged, "unjudged"))
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            if value not in choices and not (name == "unjudged" and isinstance(value, float)):
+            is_assumed_grade = name == "unjudged" and isinstance(value, float)
+            if not is_assumed_grade and value not in choices:
                 raise WrongOption(name, f"{name} must be {_one_of(name)}, not {value!r}.")
         if self.log_base <= 1:
             raise WrongOption("log_base", f"log_base must be greater than 1, not {decimal_text(self.log_base)}.")
@@ -70,7 +70,7 @@ class Options:
             if self.gain_map is not None:
                 raise WrongOption("gain", f"gain={self.gain} takes no list of grades; gain=map does.")
             return None
-        if self.gain_map is None:
+        if not self.gain_map:
             raise WrongOption("gain", "gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
         pairs = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
         numbers = (
@@ -78,8 +78,6 @@ class Options:
             for grade, gain in pairs
         )
         steps = tuple(sorted(numbers))
-        if not steps:
-            raise WrongOption("gain", "gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
             if grade == next_grade:
                 raise WrongOption("gain", f"gain=map lists grade {decimal_text(grade)} twice.")
