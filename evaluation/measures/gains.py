@@ -6,7 +6,6 @@ from .decimals import decimal_text
 from .options import Options
 from .refusal import WrongOption
 
-OVERWHELMING_GRADE = 30  # with an exponential gain of 2 ** 30 a single document decides the value of a list
 LARGEST_GAIN = 1e100  # the sum of squares of larger gains could overflow
 
 
@@ -54,12 +53,6 @@ def _mapped(grade: np.ndarray, options: Options) -> np.ndarray:
 
 def cautions(options: Options, grades: np.ndarray) -> list[str]:
     """Warnings for the reader, a sentence each, about surprising effects of these options on these grades."""
-    sentences = []
-    exponential = options.gain.startswith("exponential")
-    if exponential and (np.abs(grades) > OVERWHELMING_GRADE).any():
-        sentences.append(f"With {options.gain} gain a grade beyond {OVERWHELMING_GRADE} decides everything alone.")
     if options.gain == "exponential" and (grades < 0).any():
-        sentences.append(
-            "Exponential gain never falls below -1: a very bad document costs hardly more than a bad one."
-        )
-    return sentences
+        return ["Exponential gain never falls below -1: a very bad document costs hardly more than a bad one."]
+    return []

@@ -127,8 +127,5 @@ def test_a_reader_is_warned_where_exponential_gain_surprises():
     exponential = Options(gain="exponential")
     assert cautions(Options(), np.array([-1.0, 40.0])) == []
     assert cautions(exponential, np.array([0.0, 3.0, 30.0])) == []
-    assert "beyond 30" in cautions(exponential, np.array([31.0, 0.0]))[0]
     assert "below -1" in cautions(exponential, np.array([-1.0, 0.0]))[0]
-    signed = Options(gain="exponential_signed")
-    assert "exponential_signed gain a grade beyond 30" in cautions(signed, np.array([-31.0, 0.0]))[0]
-    assert cautions(signed, np.array([-1.0])) == []
+    assert cautions(Options(gain="exponential_signed"), np.array([-1.0])) == []
