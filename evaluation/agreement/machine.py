@@ -124,9 +124,11 @@ def _interval(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _figures(tables: np.ndarray, grades: np.ndarray) -> np.ndarray:
     """The figures of each confusion matrix, float64[tables, figures]. tables: float64[tables, levels, levels]."""
-    apart = grades - grades[:, np.newaxis]  # the machine's grade minus the person's
+    apart = grades - grades[:, np.newaxis]  # the machine's grade minus the person's, [person, machine]
     share = quotient(tables, tables.sum(axis=(1, 2), keepdims=True))
+    # Same, higher, lower, bias; below the three kappas: in the order of NAMES.
     columns = [(share * weight).sum(axis=(1, 2)) for weight in (apart == 0, apart > 0, apart < 0, apart)]
+    # The share of each cell if person and machine were independent.
     chance = share.sum(axis=2)[:, :, np.newaxis] * share.sum(axis=1)[:, np.newaxis]
     for weight in (apart != 0, np.abs(apart), apart**2):
         observed = (share * weight).sum(axis=(1, 2))

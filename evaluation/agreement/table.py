@@ -66,8 +66,8 @@ class Table:
         for offset in range(1, int(self.ratings.max(initial=0))):
             first = np.flatnonzero(self.pair[offset:] == self.pair[:-offset])
             second = first + offset
-            cell = self.rater[first] * self.raters + self.rater[second]
-            cell = (cell * levels + self.level[first]) * levels + self.level[second]
+            both_raters = self.rater[first] * self.raters + self.rater[second]
+            cell = (both_raters * levels + self.level[first]) * levels + self.level[second]
             cell, count = np.unique(cell, return_counts=True)
             cells.append(cell)
             counts.append(count)

@@ -138,7 +138,7 @@ def fit(pool: Pool, level: np.ndarray, rounds: int = 2, start: Model | None = No
             total = (effect**2 + step.effect_variance).sum() + PRIOR_QUERIES * PRIOR_VARIANCE
             variance = float(np.clip(total / (pool.queries + PRIOR_QUERIES), LEAST_VARIANCE, MOST_VARIANCE))
         steps.append(replace(step, variance=variance))
-    return Model(pool, level, tuple(steps))
+    return Model(pool, level, steps=tuple(steps))
 
 
 @dataclass(frozen=True, eq=False)

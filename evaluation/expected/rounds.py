@@ -61,8 +61,8 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     that more systems have at that rank comes first, and equal rows are in random order.
     """
     best = rank.min(axis=1)
-    systems = (rank == best[:, np.newaxis]).sum(axis=1)
-    order = np.lexsort((generator.random(len(rows)), -systems, best))
+    systems_at_best = (rank == best[:, np.newaxis]).sum(axis=1)
+    order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))
     no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
     return Round(
         greedy=rows[order[:size]],
@@ -82,7 +82,7 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     has the weight pairs of the pool / pairs drawn.
     """
     size = min(size, len(rows))
-    # These keys give exactly the chance of a sample without replacement, n / rows.
+    # These keys, the same for every draw, give exactly the chance of a sample without replacement, size / rows.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
@@ -159,7 +159,7 @@ def draw_round(
     """
     size = min(size, len(rows))
     number_greedy = round(GREEDY_SHARE * size) if size < len(rows) else 0
-    greedy = np.argsort(-score)[:number_greedy]
+    greedy = np.argsort(-score)[:number_greedy]  # places in `rows`, as are `rest` and `drawn`
     rest = np.delete(np.arange(len(rows)), greedy)
     number_drawn = size - number_greedy
     chosen, keys = _bottom(rate[rest], number_drawn, generator)
@@ -225,11 +225,12 @@ def _best_batches(place: np.ndarray, score: np.ndarray, batches: int, batch: int
 
     place: int64[documents], the query of each, ascending from 0 without gaps.
     """
-    best_first = np.lexsort((-score, place))
-    nth = np.arange(len(place)) - np.searchsorted(place, place)
-    top = best_first[nth < batch]
-    worth = np.bincount(place[top], score[top])
-    return top[np.isin(place[top], np.argsort(-worth)[:batches])]
+    best_first = np.lexsort((-score, place))  # within each query
+    position = np.arange(len(place)) - np.searchsorted(place, place)  # of each row within its query, from 0
+    top = best_first[position < batch]
+    score_of_query = np.bincount(place[top], score[top])
+    best_queries = np.argsort(-score_of_query)[:batches]
+    return top[np.isin(place[top], best_queries)]
 
 
 def _approximate_chances(
@@ -241,7 +242,8 @@ def _approximate_chances(
     each.
     """
     chance_of_query = -np.expm1(-rate_of_query * batches / rate_of_query.sum())
-    return np.maximum(chance_of_query[place] * -np.expm1(-rate * batch / rate_of_query[place]), 1e-9)
+    chance_within = -np.expm1(-rate * batch / rate_of_query[place])
+    return np.maximum(chance_of_query[place] * chance_within, 1e-9)
 
 
 def _bottom(rate: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

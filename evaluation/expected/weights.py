@@ -78,9 +78,10 @@ def _weights(
     round; precision: float64[rounds]; birth, known: int64[judged], as in `design`.
     """
     precision_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # the total of each round and all later ones
-    later = precision_from[np.where(round_of < 0, known, round_of + 1)]
-    of_round = np.where(round_of < 0, 0.0, precision[round_of])
+    in_no_round = round_of < 0
+    of_later = precision_from[np.where(in_no_round, known, round_of + 1)]
+    of_round = np.where(in_no_round, 0.0, precision[round_of])
     total = precision_from[birth]
     weight = np.ones(len(round_of))
-    np.divide(of_round / chance + later, total, out=weight, where=total > 0)
+    np.divide(of_round / chance + of_later, total, out=weight, where=total > 0)
     return weight

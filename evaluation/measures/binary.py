@@ -44,7 +44,7 @@ def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | Non
     """
     hits = np.flatnonzero(graded.relevant(rel))
     query, first = np.unique(graded.query[hits], return_index=True)
-    rank = graded.rank[hits[first]]
+    rank = graded.rank[hits[first]]  # of the first relevant document of these queries
     values = np.zeros(graded.queries)
     values[query] = 1 / rank if cutoff is None else np.where(rank <= cutoff, 1 / rank, 0)
     values[all_relevant(graded, rel) == 0] = np.nan
@@ -64,8 +64,8 @@ def r_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = 
 
     nan if no document is relevant.
     """
-    above = graded.rank <= all_relevant(graded, rel)[graded.query]
-    return _per_relevant(graded.total(graded.relevant(rel) * above, None), graded, rel)
+    down_to_rank_r = graded.rank <= all_relevant(graded, rel)[graded.query]
+    return _per_relevant(graded.total(graded.relevant(rel) * down_to_rank_r, None), graded, rel)
 
 
 def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
@@ -83,6 +83,7 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
     relevant_total = all_relevant(graded, rel)
     others_total = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(threshold, lowest))
     divisor = np.maximum(np.minimum(relevant_total, others_total), 1)  # min(N, R), but no division by 0
+    # Of each row; only those of relevant documents count.
     preference = 1 - np.minimum(others_above, relevant_total[graded.query]) / divisor[graded.query]
     return _per_relevant(graded.total(relevant * preference, None), graded, rel)
 

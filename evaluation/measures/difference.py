@@ -58,6 +58,7 @@ def difference(first: Explanation, second: Explanation, measure: str) -> Differe
 
 
 def _value(explanation: Explanation, measure: str) -> float:
+    """The value of the measure, a name in SPLIT; nan where it is undefined."""
     if measure == "nDCG":
         return explanation.ndcg if explanation.span else float("nan")
     return explanation.dcg if measure == "DCG" else explanation.cg
@@ -71,5 +72,6 @@ def _parts(explanation: Explanation, measure: str) -> list[float]:
 
 
 def _empty(explanation: Explanation, measure: str) -> float:
+    """The value of an empty list."""
     # From 0.0, because -0.0 would be written with its sign.
     return 0.0 - explanation.min_dcg / explanation.span if measure == "nDCG" else 0.0

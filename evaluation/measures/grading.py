@@ -139,5 +139,6 @@ def _with_unjudged(row: np.ndarray, judgment: np.ndarray, rankings: Rankings) ->
 
 
 def _mean_of_group(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """For each row the mean of `values` over its group, float64[rows]."""
     size = np.maximum(np.bincount(group), 1)
     return (np.bincount(group, values) / size)[group]

@@ -151,11 +151,11 @@ def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -
     """
     undefined = np.full(difference.shape[1], np.nan)
     mean, spread = paired.mean(difference), paired.deviation(difference)
-    effect = undefined.copy()
+    effect = undefined.copy()  # stays nan where all differences are equal
     np.divide(mean, spread, out=effect, where=spread > 0)
     low, high = paired.t_interval(difference, LEVEL, degrees)
     bootstrap_low, bootstrap_high = bootstrap_interval(difference, LEVEL)
-    enough = len(difference) >= FEWEST
+    is_tested = len(difference) >= FEWEST
     t, p = paired.t_test(difference, degrees)
     wins, ties, losses = paired.tally(difference)
     return {
@@ -167,9 +167,9 @@ def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -
         "deviation": spread,
         "effect": effect,
         "t": t,
-        "p": p if enough else undefined,
-        "p_randomised": paired.randomisation(difference, draws, seed) if enough else undefined,
-        "p_wilcoxon": paired.wilcoxon(difference) if enough else undefined,
+        "p": p if is_tested else undefined,
+        "p_randomised": paired.randomisation(difference, draws, seed) if is_tested else undefined,
+        "p_wilcoxon": paired.wilcoxon(difference) if is_tested else undefined,
         "wins": wins,
         "ties": ties,
         "losses": losses,
