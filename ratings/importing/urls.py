@@ -1,5 +1,6 @@
 from django.urls import path
 
+from .pull import allowing
 from .views import engines, imports, jobs, pictures
 
 JOBS = "collections/<slug:slug>/jobs/<int:pk>/"
@@ -11,7 +12,7 @@ urlpatterns = [
     path(f"{PICTURES}fetch/", pictures.fetch_pictures, name="fetch_pictures"),
     path(f"{PICTURES}send/", pictures.send_pictures, name="send_pictures"),
     path(f"{PICTURES}allow-host/", pictures.allow_picture_host, name="allow_picture_host"),
-    path(f"{PICTURES}<int:pk>/end-host/", pictures.end_picture_host, name="end_picture_host"),
+    path(f"{PICTURES}<int:pk>/end-host/", allowing.end_host, name="end_picture_host"),
     path("pictures/<uuid:token>/<str:size>/", pictures.picture, name="picture"),
     path("collections/<slug:slug>/import/", imports.imports, name="imports"),
     path("collections/<slug:slug>/import/send/", imports.send_files, name="send_files"),
@@ -28,7 +29,7 @@ urlpatterns = [
     path(f"{ENGINES}<int:pk>/change/", engines.change_engine, name="change_engine"),
     path(f"{ENGINES}<int:pk>/save/", engines.save_engine, name="save_engine"),
     path(f"{ENGINES}<int:pk>/allow/", engines.allow_engine, name="allow_engine"),
-    path(f"{ENGINES}hosts/<int:pk>/end/", engines.end_engine_host, name="end_engine_host"),
+    path(f"{ENGINES}hosts/<int:pk>/end/", allowing.end_host, name="end_engine_host"),
     path(f"{ENGINES}<int:pk>/ask/", engines.ask_engine, name="ask_engine"),
     path(f"{ENGINES}<int:pk>/places/", engines.place_engine, name="place_engine"),
     path(f"{ENGINES}<int:pk>/texts/", engines.replace_texts, name="replace_texts"),

@@ -1,6 +1,7 @@
 """The hosts that requests may go to: those of the operator's setting, and those that superusers allow on pages."""
 
 import re
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.validators import RegexValidator
@@ -11,6 +12,11 @@ from .constraints import known_value
 # The last label begins with a letter, so that no address of IPv4, and none of IPv6, is a name. An address or a
 # network could open private ones, which only the operator may do.
 NAME = r"([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?(:[1-9][0-9]{0,4})?"
+
+
+def host_in(address: str) -> str:
+    """The host of a web address, with its port where it has one."""
+    return urlsplit(address).netloc.rpartition("@")[2]
 
 
 def is_public_name(host: str) -> bool:

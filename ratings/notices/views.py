@@ -1,11 +1,8 @@
 """The page of notices: what happened, who is told, and how each message arrived. And links that end mail."""
 
-from urllib.parse import urlsplit
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from ..importing.pull import allowing
 from ..importing.pull.places import listed_place
 from ..models import AllowedHost, Collection, Delivery, Notice, Rater, Receiver, Role, hosts_allowed_for
-from ..models.allowed_host import is_public_name
-from ..people.access import READERS, SignedInRequest, of_collection, readers_page, record_act, superuser_for
+from ..models.allowed_host import host_in, is_public_name
+from ..people.access import READERS, SignedInRequest, of_collection, readers_page, record_act
 from ..people.audit import Act, note
 from ..web.pages import frame, paged
 from ..words import as_sentence
@@ -73,7 +70,7 @@ def make_webhook(request: SignedInRequest, collection: Collection) -> HttpRespon
     if not form.is_valid():
         return notices_page(request, collection, webhook=form)
     form.save()
-    note(Act.NOTICES, collection, about=host_of(receiver))
+    note(Act.NOTICES, collection, about=host_in(receiver.address))
     shown = {"receiver": receiver, "secret": secret_of(receiver), **reach_of(receiver)}
     return render(request, "ratings/webhook.html", {**frame(collection, SECTION), **shown})
 
@@ -83,7 +80,7 @@ def make_webhook(request: SignedInRequest, collection: Collection) -> HttpRespon
 def remove_webhook(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     receiver = webhook_of(collection, pk)
     receiver.delete()
-    note(Act.NOTICES, collection, about=host_of(receiver), removed=True)
+    note(Act.NOTICES, collection, about=host_in(receiver.address), removed=True)
     return redirect("notices", collection.slug)
 
 
@@ -97,18 +94,7 @@ def test_webhook(request: HttpRequest, collection: Collection, pk: int) -> HttpR
 @record_act
 def allow_webhook(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Allow the host of a webhook. Only superusers may."""
-    superuser, receiver = superuser_for(request), webhook_of(collection, pk)
-    try:
-        allowing.allow(host_of(receiver), WEBHOOKS, superuser)
-    except ValidationError:
-        messages.error(request, "Only the operator can allow this host, in IDEALIST_PULL_HOSTS.")
-    return redirect("notices", collection.slug)
-
-
-@record_act
-def end_webhook_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    superuser_for(request)
-    allowing.end(get_object_or_404(AllowedHost, pk=pk, purpose=WEBHOOKS))
+    allowing.allow_for(request, host_in(webhook_of(collection, pk).address), WEBHOOKS)
     return redirect("notices", collection.slug)
 
 
@@ -180,7 +166,7 @@ def reach_of(receiver: Receiver) -> dict:
     "host": the host of its address. "why_closed": why nothing may be sent there; "" if something may.
     "can_be_allowed": whether a superuser can allow this host.
     """
-    host = host_of(receiver)
+    host = host_in(receiver.address)
     try:
         listed_place(receiver.address, hosts_allowed_for(WEBHOOKS))
     except ValueError as error:
@@ -189,10 +175,6 @@ def reach_of(receiver: Receiver) -> dict:
         why = f"Nothing is sent to {host} until a superuser allows it, on the page of notices."
         return {"host": host, "why_closed": why, "can_be_allowed": True}
     return {"host": host, "why_closed": "", "can_be_allowed": False}
-
-
-def host_of(receiver: Receiver) -> str:
-    return urlsplit(receiver.address).netloc.rpartition("@")[2]
 
 
 def webhook_of(collection: Collection, pk: int) -> Receiver:

@@ -1,10 +1,21 @@
 """Superusers allow hosts on pages, for one purpose, and end that."""
 
+from django.contrib import messages
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
-from ...models import AllowedHost
+from ...models import AllowedHost, Collection
+from ...people.access import admin_act, superuser_for
 from ...people.audit import Act, note
+
+PAGES = {
+    AllowedHost.Purpose.PICTURES: "pictures",
+    AllowedHost.Purpose.ENGINES: "engines",
+    AllowedHost.Purpose.WEBHOOKS: "notices",
+}
 
 
 @transaction.atomic
@@ -19,8 +30,22 @@ def allow(host: str, purpose: str, by: User) -> AllowedHost:
     return allowed
 
 
+def allow_for(request: HttpRequest, host: str, purpose: str) -> AllowedHost | None:
+    """The host, allowed for the purpose; None, with a message, if only the operator can. Only superusers may."""
+    superuser = superuser_for(request)
+    try:
+        return allow(host, purpose, superuser)
+    except ValidationError:
+        messages.error(request, "Only the operator can allow this host, in IDEALIST_PULL_HOSTS.")
+        return None
+
+
+@admin_act
 @transaction.atomic
-def end(allowed: AllowedHost) -> None:
-    """Allow the host for its purpose no more. What was fetched from it stays."""
-    if allowed.delete()[0]:
-        note(Act.HOST_NO_MORE, about=allowed.host, purpose=allowed.purpose)
+def end_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Allow a host for its purpose no more, in all collections. What was fetched stays. Only superusers may."""
+    superuser_for(request)
+    allowed = get_object_or_404(AllowedHost, pk=pk)
+    allowed.delete()
+    note(Act.HOST_NO_MORE, about=allowed.host, purpose=allowed.purpose)
+    return redirect(PAGES[allowed.purpose], collection.slug)

@@ -2,9 +2,11 @@
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 
 from ratings.importing.pull import allowing, checked_place
 from ratings.models import AllowedHost, AuditEvent, hosts_allowed_for
+from ratings.tests.cast import make_collection
 
 pytestmark = pytest.mark.django_db
 Purpose = AllowedHost.Purpose
@@ -19,10 +21,11 @@ def test_a_purpose_has_the_hosts_of_the_setting_and_its_own(settings, admin_user
     assert hosts_allowed_for(Purpose.ENGINES) == ["cdn.example.org", "10.0.0.0/8", "es.example.org:9243"]
 
 
-def test_each_allowance_and_its_end_are_in_the_audit(admin_user):
+def test_each_allowance_and_its_end_are_in_the_audit(admin_client, admin_user):
+    make_collection()
     allowed = allowing.allow("a.example.org", Purpose.PICTURES, admin_user)
     allowing.allow("a.example.org", Purpose.PICTURES, admin_user)
-    allowing.end(allowed)
+    admin_client.post(reverse("end_picture_host", args=["hills", allowed.pk]))
     rows = AuditEvent.objects.order_by("pk").values_list("act", "about", "detail")
     assert list(rows) == [
         ("host.allowed", "a.example.org", {"purpose": "pictures"}),

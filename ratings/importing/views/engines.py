@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import Form
@@ -15,8 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from ...models import AllowedHost, Collection, Engine, Job, System, hosts_allowed_for
-from ...models.allowed_host import is_public_name
-from ...people.access import SignedInRequest, admin_act, admin_page, record_act, superuser_for
+from ...models.allowed_host import host_in, is_public_name
+from ...people.access import SignedInRequest, admin_page, record_act, superuser_for
 from ...people.audit import Act, note
 from ...web.pages import frame, paged
 from ...words import as_sentence
@@ -93,24 +92,13 @@ def save_engine(request: SignedInRequest, collection: Collection, pk: int) -> Ht
 @record_act
 def allow_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """Allow the host of the engine: the one that was seen, since admins change addresses. Only superusers may."""
-    superuser = superuser_for(request)
-    host = host_of(engine_of(collection, pk))
-    if request.POST.get("host") != host:
-        messages.error(request, "The address was changed meanwhile. Look at it again.")
-        return redirect("engine", collection.slug, pk)
-    try:
-        allowing.allow(host, ENGINES, superuser)
-    except ValidationError:
-        messages.error(request, "Only the operator can allow this host, in IDEALIST_PULL_HOSTS.")
-    return redirect("engine", collection.slug, pk)
-
-
-@admin_act
-def end_engine_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Let no more requests go to a host of engines, in all collections. Only superusers may."""
     superuser_for(request)
-    allowing.end(get_object_or_404(AllowedHost, pk=pk, purpose=ENGINES))
-    return redirect("engines", collection.slug)
+    host = host_in(engine_of(collection, pk).address)
+    if request.POST.get("host") == host:
+        allowing.allow_for(request, host, ENGINES)
+    else:
+        messages.error(request, "The address was changed meanwhile. Look at it again.")
+    return redirect("engine", collection.slug, pk)
 
 
 @record_act
@@ -222,7 +210,7 @@ def saved(request: SignedInRequest, engine: Engine) -> HttpResponse:
     if not form.is_valid():
         return form_page(request, collection, form)
     form.save()
-    note(Act.ENGINE, collection, about=engine, host=host_of(engine))
+    note(Act.ENGINE, collection, about=engine, host=host_in(engine.address))
     return redirect("engine", collection.slug, engine.pk)
 
 
@@ -238,7 +226,7 @@ def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResp
     # `answered` is the text of the query to which `answer` is the answer.
     query = engine.answered or (first_query.text if first_query else "")
     answer = json.loads(engine.answer) if engine.answer else None
-    host = host_of(engine)
+    host = host_in(engine.address)
     context = {
         **frame(collection, SECTION),
         "engine": engine,
@@ -287,11 +275,6 @@ def request_line(engine: Engine, query: str) -> str:
     parameters: dict[str, str | int] = {"query": query, "key": "q1", "need": "", "depth": DEPTH_OF_TEST}
     method = "POST" if engine.body else "GET"
     return f"{method} {parts.scheme}://{parts.netloc}{target(parts.path or '/', parts.query, parameters)}"
-
-
-def host_of(engine: Engine) -> str:
-    """The host of the address, with its port where it has one."""
-    return urlsplit(engine.address).netloc.rpartition("@")[2]
 
 
 def free_name(engine: Engine) -> str:

@@ -4,14 +4,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from ...models import AllowedHost, Collection, Job, Picture
-from ...people.access import admin_act, admin_page, superuser_for
+from ...people.access import admin_act, admin_page
 from ...presentation.versions import latest_of
 from ...web.pages import frame, paged
 from .. import jobs, uploads
@@ -55,23 +54,10 @@ def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse
 @admin_act
 def allow_picture_host(request: HttpRequest, collection: Collection) -> HttpResponse:
     """Let pictures come from a host, and fetch them. Only superusers may."""
-    superuser = superuser_for(request)
-    try:
-        allowed = allowing.allow(request.POST.get("host", ""), PICTURES, superuser)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-    else:
+    if allowed := allowing.allow_for(request, request.POST.get("host", ""), PICTURES):
         try_again(collection)
         jobs.fetch_pictures(collection, request.user)
         messages.success(request, f"Pictures may come from {allowed.host} now, in all collections.")
-    return redirect("pictures", collection.slug)
-
-
-@admin_act
-def end_picture_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Let no more pictures come from a host. Only superusers may."""
-    superuser_for(request)
-    allowing.end(get_object_or_404(AllowedHost, pk=pk, purpose=PICTURES))
     return redirect("pictures", collection.slug)
 
 
