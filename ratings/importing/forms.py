@@ -93,11 +93,10 @@ class SendForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 8, "dir": "auto", "class": "mono", "spellcheck": "false"}),
     )
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if self.errors:
-            return cleaned
+            return
         cleaned["files"] = [file for file in cleaned["files"] if file]
         pasted = cleaned["pasted"].replace("\r\n", "\n").strip("\n")
         if pasted.strip() and cleaned["files"]:
@@ -106,7 +105,6 @@ class SendForm(forms.Form):
             cleaned["files"] = [SimpleUploadedFile(PASTED, f"{pasted}\n".encode())]
         elif not cleaned["files"]:
             self.add_error("files", "Choose a file, or paste its lines.")
-        return cleaned
 
 
 class ZipForm(forms.Form):
@@ -140,9 +138,32 @@ def line(label: str, longest: int, help_text: str = "", **more) -> forms.CharFie
 
 
 class ColumnsForm(forms.Form):
-    """A form with a select for each column in `names`, as column_0, column_1, and so on, and with other fields."""
+    """A form that asks for the role of each column of a table. `names`: of the columns."""
 
+    encoding = line(
+        "Encoding",
+        50,
+        "Leave empty for UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
+        validators=[valid(checked_encoding)],
+    )
     names: list[str]
+
+    def _take_columns(self, labels: Mapping[str, str]) -> dict[str, Any]:
+        """Role -> its column, or the list of its columns for RATERS and FIELDS. Takes them from `cleaned_data`.
+
+        labels: role -> how an error calls it, where the two differ.
+        """
+        columns: dict[str, Any] = {}
+        for number, name in enumerate(self.names):
+            role = self.cleaned_data.pop(f"column_{number}", "")
+            if role in (RATERS, FIELDS):
+                columns.setdefault(role, []).append(name)
+            elif role in columns:
+                both = f"“{columns[role]}” and “{name}”"
+                raise forms.ValidationError(f"Two columns are chosen for the {labels.get(role, role)}: {both}.")
+            elif role:
+                columns[role] = name
+        return columns
 
     @property
     def columns(self) -> list[tuple[str, forms.BoundField]]:
@@ -157,16 +178,12 @@ class ColumnsForm(forms.Form):
 class HowForm(ColumnsForm):
     """The options of reading the files of a job. `options` is what the job stores."""
 
+    field_order = ["kind", "format"]  # before the encoding
+
     kind = forms.ChoiceField(
         label="What kind of file is this?", choices=KINDS, error_messages={"required": "Say what is in it."}
     )
     format = choice("Format")
-    encoding = line(
-        "Encoding",
-        50,
-        "Leave empty for UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-        validators=[valid(checked_encoding)],
-    )
     header = choice(
         "First line of a table",
         ("", DETECTED),
@@ -264,12 +281,10 @@ class HowForm(ColumnsForm):
             grades[word] = values.CANNOT if meant is None else values.grade_text(meant)
         return grades
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
-        roles = {name: cleaned.pop(f"column_{number}", "") for number, name in enumerate(self.names)}
-        if roles:
-            columns = self._chosen_columns(roles)
+        if self.names:
+            columns = self._take_columns(LABELS)
             cleaned["columns"] = columns | self._roles_without_column(columns)
         if cleaned.get("system") and cleaned.get("system_from") == "file":
             raise forms.ValidationError(
@@ -277,20 +292,6 @@ class HowForm(ColumnsForm):
             )
         if "map" in cleaned:
             cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
-        return cleaned
-
-    def _chosen_columns(self, roles: Mapping[str, str]) -> dict[str, Any]:
-        """Role -> its column, or the list of its columns for RATERS and FIELDS. roles: column -> role, or ""."""
-        columns: dict[str, Any] = {}
-        for name, role in roles.items():
-            if role in (RATERS, FIELDS):
-                columns.setdefault(role, []).append(name)
-            elif role in columns:
-                both = f"“{columns[role]}” and “{name}”"
-                raise forms.ValidationError(f"Two columns are chosen for the {LABELS.get(role, role)}: {both}.")
-            elif role:
-                columns[role] = name
-        return columns
 
     def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
         """Role -> "" for each role without a chosen column, as its column would be guessed again otherwise."""

@@ -6,9 +6,8 @@ from django import forms
 from django.conf import settings
 
 from ...formats.searches import FORMATS
-from ...formats.source import checked_encoding
 from ...models import Job, Sample, SampledQuery
-from ..forms import DETECTED, ColumnsForm, Files, choice, line, valid
+from ..forms import DETECTED, ColumnsForm, Files, choice
 from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
 ROLES = {
@@ -42,18 +41,14 @@ class SendLogForm(forms.Form):
 class ReadLogForm(ColumnsForm):
     """How a log is read. `options` is what its job stores."""
 
+    field_order = ["format", "header"]  # before the encoding
+
     format = choice("Format", ("", DETECTED), *((name, f"{name}: {title}") for name, title in FORMATS.items()))
     header = choice(
         "First line of a table",
         ("", DETECTED),
         ("yes", "it names the columns"),
         ("no", "it is a row like all others"),
-    )
-    encoding = line(
-        "Encoding",
-        50,
-        "Empty: UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-        validators=[valid(checked_encoding)],
     )
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
@@ -64,21 +59,11 @@ class ReadLogForm(ColumnsForm):
             self.fields[f"column_{number}"] = choice("", ("", "–"), *ROLES.items())
             self.fields[f"column_{number}"].initial = role
 
-    def clean(self) -> dict:
-        super().clean()
-        cleaned = self.cleaned_data
-        columns: dict[str, str] = {}  # role -> the column that holds it
-        for number, name in enumerate(self.names):
-            role = cleaned.get(f"column_{number}", "")
-            if role in columns:
-                both = f"“{columns[role]}” and “{name}”"
-                raise forms.ValidationError(f"Two columns are chosen for the {ROLES[role]}: {both}.")
-            if role:
-                columns[role] = name
+    def clean(self) -> None:
+        columns = self._take_columns(ROLES)
         if self.names and "text" not in columns:
             raise forms.ValidationError("Say which column holds the query.")
-        cleaned["columns"] = dict.fromkeys(ROLES, "") | columns if self.names else {}
-        return cleaned
+        self.cleaned_data["columns"] = dict.fromkeys(ROLES, "") | columns if self.names else {}
 
     @property
     def options(self) -> dict:
@@ -124,13 +109,10 @@ class DrawForm(forms.Form):
                 label=name or "(no value)", min_value=0, max_value=MOST_SHARE, initial=1, required=False
             )
 
-    def clean(self) -> dict:
-        super().clean()
-        cleaned = self.cleaned_data
-        is_in_strata = cleaned.get("method") == Sample.Method.STRATA
+    def clean(self) -> None:
+        is_in_strata = self.cleaned_data.get("method") == Sample.Method.STRATA
         if is_in_strata and not self.errors and not any(self._shares().values()):
             raise forms.ValidationError("Give at least one stratum a share.")
-        return cleaned
 
     def _shares(self) -> dict[str, float]:
         return {name: self.cleaned_data[f"share_{number}"] or 0 for number, name in enumerate(self.names)}
