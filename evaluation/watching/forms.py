@@ -1,7 +1,5 @@
 """The forms of watches."""
 
-from typing import Any
-
 from django import forms
 
 from ratings.models import Collection
@@ -99,14 +97,13 @@ class WatchForm(forms.ModelForm):
             raise forms.ValidationError("Another watch has this name.")
         return name
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         super().clean()
         cleaned = self.cleaned_data
         if cleaned.get("engine") and not (cleaned.get("at") and cleaned.get("days")):
             self.add_error("at", "Say when the engine is asked: a time of day, and at least one day.")
         if "measure" in cleaned and "options" in cleaned:
             self._check_asked()
-        return cleaned
 
     def _check_asked(self) -> None:
         """Sets what the watch asks from the measure and the options, or adds the error that they have."""
@@ -144,11 +141,9 @@ class AnswerForm(forms.Form):
         " and gates then compare with it: it is the last release, and replaces the baseline of this alarm.",
     )
 
-    def clean(self) -> dict[str, Any]:
-        super().clean()
+    def clean(self) -> None:
         if self.cleaned_data.get("answer") == Verdict.Answer.RELEASE and not self.cleaned_data.get("system"):
             self.add_error("system", "Give the release a name.")
-        return self.cleaned_data
 
 
 class WantForm(forms.Form):

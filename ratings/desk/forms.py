@@ -57,12 +57,10 @@ class RatingForm(OfCollection):
         seconds = self.cleaned_data["seconds"]
         return None if seconds is None else min(seconds, LONGEST_VISIT)
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if not self.errors and (cleaned["grade"] is None) == (cleaned["reason"] == ""):
             raise forms.ValidationError(gettext("Choose a grade, or the reason why this cannot be judged."))
-        return cleaned
 
     @property
     def submission(self) -> Submission:

@@ -104,12 +104,11 @@ class TokenForm(forms.Form):
         offered_scopes = set().union(*self.scopes_by_slug.values())
         self.fields["scopes"].choices = [each for each in Scope.choices if each[0] in offered_scopes]
 
-    def clean(self) -> dict:
+    def clean(self) -> None:
         """Replace the slug by its collection, and refuse scopes that the user does not have there."""
-        super().clean()
         cleaned = self.cleaned_data
         if self.errors:
-            return cleaned
+            return
         slug = cleaned["collection"]
         cleaned["collection"] = self.collections[slug]
         allowed_scopes = self.scopes_by_slug[slug]
@@ -118,7 +117,6 @@ class TokenForm(forms.Form):
                 what_they_may = f"; you may {', '.join(allowed_scopes)}" if allowed_scopes else ""
                 raise forms.ValidationError({"scopes": f"You may not {scope} there{what_they_may}."})
         limits.refuse_above(MOST_TOKENS, "tokens", self.user.api_tokens.all())
-        return cleaned
 
 
 class ListForm(forms.Form):
@@ -260,8 +258,7 @@ class SignUpForm(forms.Form):
             raise forms.ValidationError(NAME_TAKEN)
         return name
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if "username" in cleaned and "password" in cleaned:
             try:
@@ -269,4 +266,3 @@ class SignUpForm(forms.Form):
                 validate_password(cleaned["password"], user)
             except forms.ValidationError as error:
                 self.add_error("password", error)
-        return cleaned

@@ -178,13 +178,11 @@ class JudgingForm(Versioned, forms.ModelForm):
             "break_after": "A break is offered after so many ratings in a row. 0: never. One key ends the break.",
         }
 
-    def clean(self) -> dict:
+    def clean(self) -> None:
         super().clean()
-        cleaned = self.cleaned_data
-        shares = [cleaned.get("gold_share"), cleaned.get("repeat_share")]
+        shares = [self.cleaned_data.get("gold_share"), self.cleaned_data.get("repeat_share")]
         if None not in shares and sum(shares) > Decimal("0.5"):
             raise forms.ValidationError("Gold and repeats together may be at most half of the work.")
-        return cleaned
 
 
 class AnchorForm(WithGrade):
@@ -209,12 +207,10 @@ class AnchorForm(WithGrade):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if cleaned.get("use") == Anchor.Use.WARM_UP and cleaned.get("explanation") == "":
             self.add_error("explanation", "Say why: raters read it after their answer.")
-        return cleaned
 
 
 class FindPairForm(OfCollection):

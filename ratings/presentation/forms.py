@@ -20,15 +20,13 @@ class PartForm(forms.Form):
     opens = forms.BooleanField(label="Links open", required=False)
     part: Part | None = None  # of a valid row with a path
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if cleaned.get("path") and not self.errors:
             try:
                 self.part = Part.read({name: cleaned[name] for name in Part.__dataclass_fields__})
             except ValueError as error:
                 raise forms.ValidationError(f"Correct this part: {error}.") from error
-        return cleaned
 
 
 class BasePartForms(forms.BaseFormSet):

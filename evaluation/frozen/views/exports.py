@@ -150,11 +150,10 @@ class RunForm(ExportForm):
     def ending(self) -> str:
         return "yml" if self.cleaned_data["metadata"] == "file" else super().ending
 
-    def clean(self) -> dict:
-        cleaned = super().clean() or {}
+    def clean(self) -> None:
+        cleaned = self.cleaned_data
         if cleaned.get("metadata") == "comments" and cleaned.get("format") != self.usual:
             self.add_error("metadata", "Only a TREC run can have comments. Choose this format, or the YAML alone.")
-        return cleaned
 
     def rows(self, collection: Collection) -> Iterable:
         return record_rows.run(self.cleaned_data["system"])

@@ -56,15 +56,14 @@ class EngineForm(forms.ModelForm):
         if not by.is_superuser:
             del self.fields["secret"], self.fields["secret_header"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         super().clean()
         cleaned = self.cleaned_data
         if self.errors:
-            return cleaned
+            return
         request = f"{cleaned['address']} {cleaned['body']}"
         if not any(f"{{{name}}}" in request for name in PLACEHOLDERS_OF_QUERY):
             self.add_error("address", "Nothing marks the place of the query. Write {query} here or below.")
-        return cleaned
 
 
 class AskForm(forms.Form):
@@ -134,12 +133,9 @@ class FetchForm(forms.Form):
         self.engine = engine
         super().__init__(*args, **kwargs)
 
-    def clean(self) -> dict[str, Any]:
-        super().clean()
-        cleaned = self.cleaned_data
+    def clean(self) -> None:
         if not self.errors:
-            self.options = checked(turns.options, self.engine, **cleaned)
-        return cleaned
+            self.options = checked(turns.options, self.engine, **self.cleaned_data)
 
 
 def _choices(places: list[Found], guess: str, *, required: bool) -> list[tuple[str, str]]:
