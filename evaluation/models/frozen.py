@@ -6,40 +6,13 @@ from django.conf import settings
 from django.db import models
 
 from ratings.models import Collection
+from ratings.models.append_only import AppendOnly
 
 NAME_LENGTH = 120
 SHORT_HASH = 12  # characters of a hash, those that stand in addresses and on pages
-IMMUTABLE = "Frozen evaluations are made once and never changed."
 
 
-class OnceQuerySet(models.QuerySet):
-    """Rows that are written once."""
-
-    def update(self, **kwargs):
-        raise TypeError(IMMUTABLE)
-
-    def delete(self):
-        raise TypeError(IMMUTABLE)
-
-
-class Once(models.Model):
-    """A row that is written once. Only the database changes it: SET NULL where an account is deleted."""
-
-    objects = OnceQuerySet.as_manager()
-
-    class Meta:
-        abstract = True
-
-    def save(self, *args, **kwargs):
-        if self.pk is not None:
-            raise TypeError(IMMUTABLE)
-        super().save(*args, **kwargs)
-
-    def delete(self, *args, **kwargs):
-        raise TypeError(IMMUTABLE)
-
-
-class FrozenEvaluation(Once):
+class FrozenEvaluation(AppendOnly):
     """An evaluation at one moment: its inputs, its numbers, and the hash of the inputs.
 
     It does not change with its collection. It is removed with its collection, and only when that is removed as a
@@ -94,7 +67,7 @@ class FrozenLink(models.Model):
         return f"the link to {self.frozen}"
 
 
-class FrozenPart(Once):
+class FrozenPart(AppendOnly):
     """A compressed part of a frozen evaluation: lines of a canonical file, or bytes of an array."""
 
     frozen = models.ForeignKey(FrozenEvaluation, models.PROTECT, related_name="parts")

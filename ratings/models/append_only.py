@@ -16,7 +16,7 @@ class AppendOnlyQuerySet(models.QuerySet):
 
 
 class AppendOnly(models.Model):
-    """Rows that are written once."""
+    """Rows that are written once. Only the database changes them: SET NULL where an account is deleted."""
 
     objects = AppendOnlyQuerySet.as_manager()
 
