@@ -11,6 +11,8 @@ from django.utils.translation import gettext_lazy
 
 from ..web import limits
 from ..web.pages import too_many
+from . import throttle
+from .sign_in.answers import refused_for_now
 
 MINUTE = 60  # seconds
 # In a minute, of one process: pages, downloads, and pictures, of which a product can have many.
@@ -37,9 +39,11 @@ class PagesLimited(MiddlewareMixin):
         return too_many(request, str(TOO_MANY), MINUTE - int(time.time() % MINUTE))
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The answer to an act that is refused since the account made too many such things."""
+        """The answer to an act that is refused since the account made too many such things, or tried too often."""
         if isinstance(error, limits.Reached):
             return too_many(request, error.messages[0], limits.RETRY_SECONDS)
+        if isinstance(error, throttle.TooMany):
+            return refused_for_now(request)
         return None
 
     def count(self, person: int) -> int:

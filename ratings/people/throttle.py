@@ -37,7 +37,7 @@ DEVICE_SECONDS = 365 * DAY
 
 
 class TooMany(Exception):
-    """The limit of this minute is reached."""
+    """The limit of this minute is reached. Where a page has no answer of its own, `pages` has one."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import get_language, gettext
 
 from .. import mail, throttle
-from ..sign_in.answers import refused_for_now, without_referrer
+from ..sign_in.answers import without_referrer
 
 
 class Counted:
@@ -23,10 +23,7 @@ class Counted:
         if not settings.PASSWORDS:
             raise Http404("Nobody signs in by password here.")
         if request.method == "POST":
-            try:
-                self.attempt = self.begin(request)
-            except throttle.TooMany:
-                return refused_for_now(request)
+            self.attempt = self.begin(request)
         return super().dispatch(request, *args, **kwargs)
 
     def begin(self, request: HttpRequest) -> throttle.Try:

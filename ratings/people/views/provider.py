@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from .. import sessions, throttle
 from ..audit import Act
 from ..sign_in import accounts, entering, oidc, tries
-from ..sign_in.answers import onward, refused_for_now
+from ..sign_in.answers import onward
 from ..sign_in.person import Away, Cancelled, Refused
 
 log = logging.getLogger(__name__)
@@ -27,8 +27,6 @@ def provider(request: HttpRequest) -> HttpResponse:
     try:
         throttle.begin_visit(request, "provider")
         return onward(request, oidc.address_to_sign_in(request, request.POST.get("next", "")))
-    except throttle.TooMany:
-        return refused_for_now(request)
     except (Away, Refused) as error:
         return not_signed_in(request, error)
 
@@ -42,8 +40,6 @@ def provider_callback(request: HttpRequest) -> HttpResponse:
         attempt = throttle.begin_visit(request, "callback")
         person = oidc.person_of(request)
         user = accounts.account_of(person)
-    except throttle.TooMany:
-        return refused_for_now(request)
     except (Away, Refused) as error:
         return not_signed_in(request, error)
     attempt.uncount()

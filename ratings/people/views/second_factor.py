@@ -21,7 +21,6 @@ from django.views.decorators.http import require_POST
 
 from .. import throttle
 from ..sign_in import recovery_codes, second_factor, tries
-from ..sign_in.answers import refused_for_now
 
 
 class Counted:
@@ -31,10 +30,7 @@ class Counted:
     was_right = False  # set by a successful view that answers with a page, such as new recovery codes
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        try:
-            attempt = throttle.begin_proof(self.person(), "code")
-        except throttle.TooMany:
-            return refused_for_now(request)
+        attempt = throttle.begin_proof(self.person(), "code")
         response = super().post(request, *args, **kwargs)
         if response.status_code == 302 or self.was_right:
             attempt.uncount()

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from .. import throttle, visits
 from ..sign_in import entering, links
-from ..sign_in.answers import refused_for_now, without_referrer
+from ..sign_in.answers import without_referrer
 
 
 @login_not_required
@@ -16,10 +16,7 @@ from ..sign_in.answers import refused_for_now, without_referrer
 @without_referrer
 def sign_in_link(request: HttpRequest, key: str) -> HttpResponse:
     """The page with a button that signs in. A GET does not use the link up, as programs open links, too."""
-    try:
-        attempt = throttle.begin_visit(request, "link")
-    except throttle.TooMany:
-        return refused_for_now(request)
+    attempt = throttle.begin_visit(request, "link")
     with transaction.atomic():
         user = links.person_of(key)
         if user is None or not visits.may_enter(request, user):
