@@ -149,7 +149,7 @@ def notices_page(request: SignedInRequest, collection: Collection, **forms) -> H
             "webhook": forms.get("webhook") or WebhookForm(),
             "deliveries": sent[:DELIVERIES_SHOWN],
             "reminders": RemindersForm(instance=collection),
-            "hosts": AllowedHost.objects.filter(purpose=WEBHOOKS) if request.user.is_superuser else [],
+            "allowed": AllowedHost.objects.filter(purpose=WEBHOOKS) if request.user.is_superuser else [],
         }
     return render(request, "ratings/notices.html", context, status=400 if forms else 200)
 

@@ -11,7 +11,7 @@ from ...models import AllowedHost, Collection
 from ...people.access import admin_act, superuser_for
 from ...people.audit import Act, note
 
-PAGES = {
+PAGES: dict[str, str] = {
     AllowedHost.Purpose.PICTURES: "pictures",
     AllowedHost.Purpose.ENGINES: "engines",
     AllowedHost.Purpose.WEBHOOKS: "notices",
