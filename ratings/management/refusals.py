@@ -24,15 +24,15 @@ class Refused(CommandError):
 
 @contextmanager
 def refusing(outcome: str = "Nothing was written.") -> Iterator[None]:
-    """Raises Refused for errors that the operator can cure. `outcome`: what was not done, as a sentence."""
+    """Raises Refused for errors that the operator can cure. `outcome`: what was not done, as a sentence, or ""."""
     try:
         yield
     except DatabaseError as error:
-        raise Refused(f"The database refused: {' '.join(str(error).split())}. {outcome}") from error
+        raise Refused(f"The database refused: {' '.join(str(error).split())}. {outcome}".rstrip()) from error
     except OSError as error:
-        raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".lstrip(": ")) from error
+        raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".strip(": ")) from error
     except ValueError as error:
-        raise Refused(f"{as_sentence(error)} {outcome}") from error
+        raise Refused(f"{as_sentence(error)} {outcome}".rstrip()) from error
 
 
 def refuse_unwritable() -> None:

@@ -5,6 +5,7 @@ from evaluation.page.words import degree
 from evaluation.record import cache
 from evaluation.significance.draws import MOST_RATER_DRAWS, RATER_DRAWS, SEED
 from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.management.refusals import refusing
 from ratings.words import counted
 
 from .evaluate import (
@@ -51,11 +52,9 @@ class Command(ExportCommand):
             raise Refused(f"--draws must be from 1 to {MOST_RATER_DRAWS:,}, not {draws}.")
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
-        try:
+        with refusing(""):
             asked = asked_in(collection, measure, system, arguments)
             order = consistency.order_of(collection, asked, draws, seed) if measure else None
-        except ValueError as error:
-            raise Refused(str(error)) from error
         agreement = consistency.agreement_of(cache.opinions(collection))
         text = printed(
             arguments,

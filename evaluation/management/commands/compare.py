@@ -5,7 +5,8 @@ from evaluation.results import comparison
 from evaluation.results.comparison import Compared
 from evaluation.significance import ALPHA, CANNOT_TELL, FEWEST, POWER
 from evaluation.significance.draws import SEED, TEST_DRAWS
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.management.commands._collection_command import ExportCommand
+from ratings.management.refusals import refusing
 
 from .evaluate import (
     NO_VALUE,
@@ -57,12 +58,10 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **arguments) -> None:
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, [baseline, *others] if others else [], arguments)
-        try:
+        with refusing(""):
             comparisons = comparison.compared(
                 evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
-        except ValueError as error:
-            raise Refused(str(error)) from error
         per_query = arguments["per_query"]
         text = printed(
             arguments,

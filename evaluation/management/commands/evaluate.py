@@ -19,6 +19,7 @@ from ratings.formats import spreadsheet
 from ratings.formats.registry import Format
 from ratings.formats.rows import RatingLine
 from ratings.management.commands._collection_command import RAW, ExportCommand, Refused
+from ratings.management.refusals import refusing
 from ratings.models import Collection
 
 OPTIONS = {
@@ -64,15 +65,13 @@ def evaluation_of(collection: Collection, measures: list[str], systems: list[str
     refuse_format(arguments["format"])
     if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
-    try:
+    with refusing(""):
         asked = asked_in(collection, next(iter(measures), None), systems, arguments)
         bounded: list[Measure | str] = [asked.measure, *measures[1:]] if arguments["bounds"] else []
         evaluation = scores.evaluate(collection, asked, measures[1:], bounded)
         if not arguments["expected"]:
             return evaluation
         return replace(evaluation, expected=expected_means(collection, asked, evaluation.measures))
-    except ValueError as error:
-        raise Refused(str(error)) from error
 
 
 # Arguments that several commands take
@@ -143,13 +142,11 @@ def asked_in(collection: Collection | None, measure: str | None, systems: list[s
 
 def judgments_of(collection: Collection, arguments: dict, format: Format) -> tuple[list[RatingLine], str]:
     """The judgments that these arguments ask for, as the format holds them, and their rule. Raises Refused."""
-    try:
+    with refusing("The options --map and --rule decide."):
         asked = Asked.of(collection, rule=arguments["rule"], adjudications=arguments["adjudications"])
         replacing = judgment_rows.parse_map(arguments["map"])
         rows = judgment_rows.judgments(collection, asked.rule, replacing, asked.adjudications, format)
         return rows, asked.rule
-    except ValueError as error:
-        raise Refused(f"{error} The options --map and --rule decide.") from error
 
 
 def refuse_format(name: str) -> None:

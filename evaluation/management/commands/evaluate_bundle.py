@@ -1,8 +1,8 @@
 from django.core.management.base import BaseCommand
 
-from evaluation import frozen
 from evaluation.frozen import bundle
 from ratings.management.commands._collection_command import NO_CHECKS, Refused
+from ratings.management.refusals import refusing
 from ratings.words import counted
 
 PRINTED_VALUES = 20  # values that differ, at most
@@ -16,12 +16,8 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", help="the ZIP of a bundle")
 
     def handle(self, *, file: str, **options) -> None:
-        try:
+        with refusing("Nothing was compared."):
             checked = bundle.check(file)
-        except OSError as error:
-            raise Refused(f"{file}: {error.strerror or error}.") from error
-        except frozen.Broken as error:
-            raise Refused(f"{error} Nothing was compared.") from error
         for line in checked.different[:PRINTED_VALUES]:
             self.stderr.write(line)
         if len(checked.different) > PRINTED_VALUES:

@@ -3,6 +3,7 @@ from evaluation.measures.options import BY_SCORE
 from evaluation.measures.refusal import refuse_unknown
 from ratings.formats.rankings import ORDERS, SYSTEM_FROM
 from ratings.management.commands._collection_command import OutputCommand, Refused, ReportingCommand
+from ratings.management.refusals import refusing
 
 from .evaluate import add_scoring, asked_in, printed_evaluation, refuse_format
 
@@ -35,15 +36,12 @@ class Command(ReportingCommand, OutputCommand):
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **arguments) -> None:
         refuse_format(arguments["format"])
-        try:
-            loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
-        except files.Refused as error:
-            self.print_refusals(error.refusals, len(error.refusals))
-            raise Refused("Nothing was evaluated.") from error
-        except OSError as error:
-            raise Refused(f"{error.filename or 'a file'}: {error.strerror or error}.") from error
-        except ValueError as error:
-            raise Refused(str(error)) from error
+        with refusing(""):
+            try:
+                loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
+            except files.Refused as error:
+                self.print_refusals(error.refusals, len(error.refusals))
+                raise Refused("Nothing was evaluated.") from error
         for note in loaded.notes:
             self.stderr.write(note)
         self.put_out([printed_evaluation(evaluation, arguments)], arguments["output"])

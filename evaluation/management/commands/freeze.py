@@ -2,6 +2,7 @@ from django.contrib.auth import get_user_model
 
 from evaluation import frozen
 from ratings.management.commands._collection_command import CollectionCommand, Refused
+from ratings.management.refusals import refusing
 
 from .evaluate import add_measures, add_options, add_rule_and_adjudications, add_systems, asked_in
 
@@ -28,7 +29,7 @@ class Command(CollectionCommand):
         name = " ".join(name.split())
         if not 0 < len(name) <= frozen.NAME_LENGTH:
             raise Refused(f"--name has 1 to {frozen.NAME_LENGTH} characters, not {len(name)}.")
-        try:
+        with refusing("Nothing was frozen."):
             asked = asked_in(collection, next(iter(measure), None), system, arguments)
             by = self.account(arguments["by"])
             evaluation, is_new = frozen.freeze(
@@ -40,8 +41,6 @@ class Command(CollectionCommand):
                 by=by,
                 expected=arguments["expected"],
             )
-        except ValueError as error:
-            raise Refused(f"{error} Nothing was frozen.") from error
         if not is_new:
             self.stderr.write(f"The same content is already frozen as {evaluation.name!r}. Nothing new was made.")
         self.stdout.write(evaluation.hash)

@@ -6,7 +6,8 @@ from evaluation.comparing.gate import ALPHA, MARGIN, gate_of
 from evaluation.comparing.gate_reports import FORMATS
 from evaluation.scores.asked import MEASURE
 from evaluation.significance.gate import NOT_WORSE, UNDECIDED, WORSE
-from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.management.commands._collection_command import ExportCommand
+from ratings.management.refusals import refusing
 
 from .evaluate import DEFAULT, add_options, add_rule_and_adjudications, asked_in
 
@@ -67,13 +68,11 @@ class Command(ExportCommand):
         collection = self.collection(slug)
         if arguments["run"]:
             call_command("import_run", slug, arguments["run"], system=release, stdout=self.stderr)
-        try:
+        with refusing(""):
             asked = asked_in(collection, arguments["measure"], [], arguments)
             gate = gate_of(
                 collection, asked, release, anchors=against, margin=arguments["margin"], alpha=arguments["alpha"]
             )
-        except ValueError as error:
-            raise Refused(str(error)) from error
         site = arguments["site"].rstrip("/")
         self.put_out([FORMATS[arguments["format"]](gate, site)], arguments["output"])
         self.status = EXIT_STATUS[gate["verdict"]]

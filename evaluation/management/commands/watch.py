@@ -8,8 +8,8 @@ from evaluation.watching import nights, setting_up, telling, trend
 from evaluation.watching.forms import WatchForm
 from ratings.formats import spreadsheet
 from ratings.management.commands._collection_command import ExportCommand, Refused
+from ratings.management.refusals import refusing
 from ratings.models import Collection
-from ratings.words import as_sentence
 
 FORMATS = ("table", "csv", "json")
 ACTS = ("make", "change", "pause", "resume", "run", "remove", "system")  # options that do more than print
@@ -65,7 +65,7 @@ def watch_of(collection: Collection, name: str) -> Watch:
 
 def do(act: str, watch: Watch, value: Any, name: str) -> None:
     """Do one of ACTS. value: of its option. Raises Refused."""
-    try:
+    with refusing(""):
         match act:
             case "make":
                 setting_up.set_up(watch, facts_in(value) | {"name": name})
@@ -79,8 +79,6 @@ def do(act: str, watch: Watch, value: Any, name: str) -> None:
                 setting_up.remove(watch)
             case "system":
                 telling.tell(nights.after_call(watch, value, timezone.now()))
-    except ValueError as error:
-        raise Refused(as_sentence(error)) from error
 
 
 def facts_in(words: list[str]) -> dict[str, Any]:

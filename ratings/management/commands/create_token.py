@@ -1,8 +1,8 @@
 from django.contrib.auth import get_user_model
 
+from ratings.management.refusals import refusing
 from ratings.models import Scope
 from ratings.people import tokens
-from ratings.words import as_sentence
 
 from ._collection_command import CollectionCommand, Refused
 
@@ -28,9 +28,7 @@ class Command(CollectionCommand):
             raise Refused(f"A token lasts 1 to {tokens.MOST_DAYS} days, not {days}.")
         if not name.strip() or len(name) > 100 or "\0" in name:
             raise Refused("A name has 1 to 100 characters.")
-        try:
+        with refusing("A token can do no more than its owner may."):
             token, key = tokens.make(user, collection, name=name, scopes=scope, days=days)
-        except ValueError as error:
-            raise Refused(f"{as_sentence(error)} A token can do no more than its owner may.") from error
         self.stdout.write(key)
         self.stderr.write(f"It can {', '.join(token.scopes)} until {token.expires_at:%d %b %Y}. Shown only now.")

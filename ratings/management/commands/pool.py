@@ -1,8 +1,9 @@
 from ratings.importing import jobs
+from ratings.management.refusals import refusing
 from ratings.models import Collection
 from ratings.pool import judging, pooling
 
-from ._collection_command import CollectionCommand, Refused
+from ._collection_command import CollectionCommand
 
 
 class Command(CollectionCommand):
@@ -22,10 +23,8 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         systems = self.systems(collection, system)
-        try:
+        with refusing(""):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
-        except ValueError as error:
-            raise Refused(str(error)) from error
         jobs.fetch_pictures(collection, None)
         if order:
             judging.save_settings(collection, order=order)

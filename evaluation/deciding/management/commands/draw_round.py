@@ -1,6 +1,7 @@
 from evaluation.management.commands.evaluate import add_options, add_rule_and_adjudications, add_systems, changes
 from evaluation.scores import Asked
 from ratings.management.commands._collection_command import CollectionCommand, Refused
+from ratings.management.refusals import refusing
 from ratings.models import Collection, Drawn, Round
 
 from ...aims import aim_of, stored
@@ -38,12 +39,10 @@ class Command(CollectionCommand):
         collection = self.collection(slug, to_change=True)
         if system and order == Collection.Order.RANDOM:
             raise Refused("The random order is about all systems: leave --system out.")
-        try:
+        with refusing(""):
             aim = self.aim(collection, measure, system, arguments)
             collection.aim, collection.order = stored(aim), order
             new_round = draw_next(collection, seed=seed)
-        except ValueError as error:
-            raise Refused(str(error)) from error
         if new_round is None:
             raise Refused("No pair is left to draw: pool deeper, or judge what is drawn. Nothing was changed.")
         collection.save(update_fields=["aim", "order"])
