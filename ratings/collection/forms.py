@@ -8,6 +8,7 @@ from django.utils.text import capfirst
 
 from ..copies.forms import OfNewCollection
 from ..models import Collection, Grade, plain_value
+from ..web.forms import errors_into
 from ..web.settings_forms import Versioned, refuse_others
 from ..words import as_sentence
 from .changing import Change, Use, uses
@@ -68,12 +69,10 @@ class CopyForm(OfNewCollection):
         help_text="Letters, digits, - and _. Leave empty to use the name.",
     )
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if cleaned.get("name") and cleaned.get("slug") == "":
             cleaned["slug"] = free_slug(cleaned["name"])
-        return cleaned
 
 
 class DescriptionForm(Versioned, forms.Form):
@@ -113,13 +112,12 @@ class NewCollectionForm(CopyForm):
         required=False,
     )
 
-    def clean(self) -> dict:
+    def clean(self) -> None:
         super().clean()
         cleaned = self.cleaned_data
         cleaned["scale"] = self._chosen_scale()
         if cleaned["scale"] and "relevant_from" in cleaned:
             self._complete_relevant_from(cleaned["scale"])
-        return cleaned
 
     def _chosen_scale(self) -> list[Step]:
         """The steps of the scale that was chosen or typed; none, and an error of the form, if they are refused."""
@@ -197,16 +195,12 @@ class NewGradeForm(LabelForm):
     value = forms.CharField(label="Value", max_length=40, required=False)
     field_order = ("value", "label", "meaning")
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         cleaned = self.cleaned_data
         if self.errors or not any(cleaned.values()):
-            return cleaned
-        try:
+            return
+        with errors_into(self, "value"):
             self.step = step(**cleaned)
-        except ValueError as error:
-            self.add_error("value", capfirst(as_sentence(error)))
-        return cleaned
 
 
 class ScaleForm(Versioned, forms.Form):
@@ -230,8 +224,7 @@ class ScaleForm(Versioned, forms.Form):
         self.grades = [GradeForm(data, grade=grade, use=self.uses.get(grade.pk, Use())) for grade in self.scale]
         self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW_GRADES_AT_ONCE)]
 
-    def clean(self) -> dict:
-        super().clean()
+    def clean(self) -> None:
         grade_forms = [*self.grades, *self.new]
         for form in grade_forms:
             form.full_clean()
@@ -242,12 +235,11 @@ class ScaleForm(Versioned, forms.Form):
         if any(form.errors for form in grade_forms):
             raise forms.ValidationError("Correct the marked fields below.")
         if self.errors:
-            return self.cleaned_data
+            return
         relevant_from = self.cleaned_data["relevant_from"]
         self.wanted = self._wanted(relevant_from)
         if problem := relevance_problem(self.wanted.steps(self.scale), relevant_from):
             self.add_error("relevant_from", capfirst(as_sentence(problem)))
-        return self.cleaned_data
 
     def _refuse_twins(self) -> None:
         """Add an error to each new grade whose value the scale has already."""

@@ -13,6 +13,7 @@ from ..models import Collection, Judge, JudgeRun, JudgeUse, MachineGrade, probe_
 from ..people.access import admin_act, admin_page, record_act, refusal_if_away
 from ..people.audit import Act, note
 from ..web import downloads
+from ..web.forms import errors_into
 from ..web.pages import frame, paged
 from ..words import as_sentence, counted
 from . import call_log, choosing, gate, runs, uses, versions
@@ -32,11 +33,9 @@ def judges(request: HttpRequest, collection: Collection) -> HttpResponse:
 def make_judge(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = JudgeForm(request.POST)
     if form.is_valid():
-        try:
+        with errors_into(form, "name"):
             made = versions.make_judge(collection, form.cleaned_data["name"], request.user)
             return redirect("judge", collection.slug, made.pk)
-        except ValueError as error:
-            form.add_error("name", as_sentence(error))
     return judges_page(request, collection, form, status=400)
 
 
@@ -63,13 +62,11 @@ def make_judge_version(request: HttpRequest, collection: Collection, pk: int) ->
     judge = judge_of(collection, pk)
     form = VersionForm(request.POST, collection=collection)
     if form.is_valid():
-        try:
+        with errors_into(form):
             version, is_new = versions.make_version(judge, form.version_settings, request.user)
             outcome = " is made." if is_new else " is exactly this already, so none was made."
             messages.success(request, f"Version {version.number}{outcome}")
             return redirect("judge", collection.slug, judge.pk)
-        except ValueError as error:
-            form.add_error(None, as_sentence(error))
     return judge_page(request, judge, form)
 
 
@@ -78,12 +75,10 @@ def draw_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
     judge = judge_of(collection, pk)
     form = SampleForm(request.POST)
     if form.is_valid():
-        try:
+        with errors_into(form):
             drawn = samples.draw(judge, **form.cleaned_data, by=request.user)
             messages.success(request, f"Drawn: {counted(drawn.pairs.count(), 'pair')} of the pool.")
             return redirect("judge", collection.slug, judge.pk)
-        except ValueError as error:
-            form.add_error(None, as_sentence(error))
     return judge_page(request, judge, form)
 
 
@@ -148,11 +143,9 @@ def start_run(request: HttpRequest, judge: Judge, form: StartForm | ProbesForm) 
     """Start the run and show it; a refused form comes back."""
     if form.is_valid():
         version = form.cleaned_data["version"]
-        try:
+        with errors_into(form):
             run = runs.start(version, form.chosen, form.options, form.limits, request.user)
             return redirect("judge_run", judge.collection.slug, run.pk)
-        except ValueError as error:
-            form.add_error(None, as_sentence(error))
     return judge_page(request, judge, form)
 
 
@@ -269,10 +262,8 @@ def change_judge_run(request: HttpRequest, collection: Collection, pk: int) -> H
         if refused := refusal_if_away(request, collection):
             return refused
         form = ResumeForm(request.POST)
-        try:
+        with errors_into(form):
             changed = form.is_valid() and runs.resume(run, **form.cleaned_data)
-        except ValueError as error:
-            form.add_error(None, as_sentence(error))
         if form.errors:
             return run_page(request, collection, run, form)
         outcome = "It continues as soon as a worker is free."

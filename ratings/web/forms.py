@@ -1,8 +1,22 @@
-"""What several forms share: they are about one collection, or want a name typed before something is deleted."""
+"""What several forms share: errors of acts, the collection that they are about, a name typed to confirm."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django import forms
+from django.utils.text import capfirst
 
 from ..models import Collection
+from ..words import as_sentence
+
+
+@contextmanager
+def errors_into(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
+    """A ValueError inside becomes an error of the form, of this field or of the whole form."""
+    try:
+        yield
+    except ValueError as error:
+        form.add_error(field, capfirst(as_sentence(error)))
 
 
 class OfCollection(forms.Form):

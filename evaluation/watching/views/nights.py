@@ -8,8 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from ratings.models import Collection
 from ratings.people.access import SignedInRequest, readers_page, record_act
+from ratings.web.forms import errors_into
 from ratings.web.pages import frame, paged
-from ratings.words import as_sentence, counted
+from ratings.words import counted
 
 from ...models import Night, Verdict
 from .. import acts, details, trend
@@ -49,11 +50,9 @@ def answer_alarm(request: SignedInRequest, collection: Collection, watch: int, p
     form = answer_form(verdict, request.POST)
     if form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with errors_into(form, "system"):
             acts.answer(verdict, cleaned["answer"], cleaned["reason"], request.user, cleaned["system"])
             return redirect("watch", collection.slug, watch)
-        except ValueError as error:
-            form.add_error("system", as_sentence(error))
     return night_page(request, night, answers={verdict.baseline: form})
 
 
