@@ -1,6 +1,7 @@
 """Authentication and authorization of calls: a token, its scopes, and the present role of its owner."""
 
 from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
 from ninja.security import HttpBearer
 
 from ..models import SCOPES_OF, ApiToken, Collection, Rater, Scope
@@ -68,7 +69,4 @@ def rater_in(request: TokenRequest, slug: str) -> Rater:
     """The token's owner as a rater. Raises as `collection_in`."""
     collection = collection_in(request, slug, Scope.RATE)
     members = Rater.objects.members().with_versions()
-    rater = members.filter(collection=collection, user=request.auth.user).first()
-    if rater is None:
-        raise Http404
-    return rater
+    return get_object_or_404(members, collection=collection, user=request.auth.user)

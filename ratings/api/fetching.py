@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from ninja import Schema
 from pydantic import Field
 
@@ -96,10 +96,7 @@ def start_fetch(request: TokenRequest, slug: str, body: FetchIn, idempotency_key
 def get_fetch(request: TokenRequest, slug: str, fetch: int):
     """How far it is, and what was done at its end."""
     fetches = collection_in(request, slug, Scope.IMPORT).jobs.filter(kind=Job.Kind.ENGINE)
-    job = fetches.filter(pk=fetch).first()
-    if job is None:
-        raise Http404
-    return fetch_json(job)
+    return fetch_json(get_object_or_404(fetches, pk=fetch))
 
 
 def fetch_json(job: Job) -> dict:

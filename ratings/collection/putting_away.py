@@ -1,7 +1,6 @@
 """Put a collection away, so that nobody rates in it, and take it out again."""
 
 from collections.abc import Callable
-from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,13 +19,13 @@ def call_at_stop(collection: Collection) -> None:
 
 
 @transaction.atomic
-def put_away(collection: Collection, *, now: datetime | None = None) -> None:
+def put_away(collection: Collection) -> None:
     """Put the collection away, if it is not yet.
 
     The leases of raters end. Ratings that they still send are kept. The runs of its judges are paused.
     """
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
-    if not in_use.update(put_away_at=now or timezone.now()):
+    if not in_use.update(put_away_at=timezone.now()):
         return
     for rater in collection.raters.filter(user__isnull=False):
         members.stop(rater)  # gives their leases to others

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 from django import forms
 from django.conf import settings
@@ -268,11 +269,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
 def free_name(collection: Collection, name: str) -> str:
     """The name, with a number where frozen evaluations of the collection have it."""
     taken = set(collection.frozen_evaluations.filter(name__startswith=name).values_list("name", flat=True))
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name} ({number})"
-    return free
+    numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+    return next(each for each in numbered if each not in taken)
 
 
 def frozen_now(request: HttpRequest, collection: Collection, asked: Asked, beside: list, **fields) -> HttpResponse:

@@ -51,7 +51,7 @@ def save_anchor(request: HttpRequest, collection: Collection, token: UUID) -> Ht
     pair = pair_of(collection, token)
     form = AnchorForm(request.POST, collection=collection)
     if not form.is_valid():
-        return anchor_page(request, collection, pair, form=form, status=400)
+        return anchor_page(request, collection, pair, form)
     anchor = set_anchor(pair, **form.cleaned_data)
     outcome = f"“{pair.document}” for “{pair.query.text}” is {anchor.get_use_display()}: {anchor.grade}."
     messages.success(request, outcome)
@@ -97,12 +97,7 @@ def anchors_page(
 
 
 def anchor_page(
-    request: HttpRequest,
-    collection: Collection,
-    pair: Pair,
-    *,
-    form: AnchorForm | None = None,
-    status: int = 200,
+    request: HttpRequest, collection: Collection, pair: Pair, form: AnchorForm | None = None
 ) -> HttpResponse:
     """The page of one pair, with the form of its anchor. A refused form keeps what was filled in."""
     scale = list(collection.grades.all())
@@ -125,7 +120,7 @@ def anchor_page(
         "chosen": chosen_grade and chosen_grade.pk,
         "ratings": without_names(pair.ratings.counted().select_related("grade")),
     }
-    return render(request, "ratings/anchor.html", context, status=status)
+    return render(request, "ratings/anchor.html", context, status=400 if form.errors else 200)
 
 
 def hit_shares(collection: Collection) -> dict[int, Share]:
