@@ -64,12 +64,12 @@ class PlanForm(forms.Form):
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.systems = {str(system.pk): system for system in collection.systems.all()}
-        self.fields["systems"].choices = [(pk, system.name) for pk, system in self.systems.items()]
-        self.fields["systems"].initial = list(self.systems)
+        self.system_of_value = {str(system.pk): system for system in collection.systems.all()}
+        self.fields["systems"].choices = [(pk, system.name) for pk, system in self.system_of_value.items()]
+        self.fields["systems"].initial = list(self.system_of_value)
 
     def clean_systems(self) -> list[System]:
-        return [self.systems[pk] for pk in self.cleaned_data["systems"]]
+        return [self.system_of_value[pk] for pk in self.cleaned_data["systems"]]
 
 
 class MoreForm(forms.Form):

@@ -54,7 +54,7 @@ class ReadLogForm(ColumnsForm):
     def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
         """columns: name -> the role that it has, "" for none."""
         self.job, self.names = job, list(columns)
-        super().__init__(*args, initial=job.options, **kwargs)
+        super().__init__(*args, **kwargs | {"initial": job.options})
         for number, role in enumerate(columns.values()):
             self.fields[f"column_{number}"] = choice("", ("", "–"), *ROLES.items())
             self.fields[f"column_{number}"].initial = role
