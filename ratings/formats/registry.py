@@ -246,7 +246,7 @@ def _of_another_tool(start: Start) -> tuple[str, str] | None:
     names = strict_json.containers(start)
     of_opensearch = any(name in ("judgmentRatings", "querySetQueries") for _, name in names)
     if ({(1, "hits"), (2, "hits")} <= names and not of_opensearch) or {(1, "response"), (2, "docs")} <= names:
-        cure = "Let the command pull ask for all queries, or write a run of all answers."
+        cure = "Connect the engine on a page, which asks it for all queries, or write a run of all answers."
         return "it is the answer of a search engine to one query", cure
     if jsonl.is_list(start) and '"annotations"' in start.text and '"result"' in start.text:
         return "it is an export of Label Studio", "Export it from there as CSV."

@@ -14,9 +14,7 @@ from .fetching import Limits
 from .places import checked_place, listed_place
 
 PREFIX = "IDEALIST_ENGINE_"  # of the variables that have keys: no other one can be named
-OF_COMMAND = "IDEALIST_PULL_AUTHORIZATION"
 VARIABLE_OF_ENGINE = rf"{PREFIX}[A-Z0-9_]+"
-VARIABLE = re.compile(rf"{VARIABLE_OF_ENGINE}|{OF_COMMAND}")
 HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 HEADER = re.compile(rf"({HEADER_NAME}): ?([\x20-\x7e]*)")
 # Set by the client itself. Another one would make a request that is cut differently by a proxy.
@@ -84,7 +82,7 @@ def headers_in(text: str) -> dict[str, str]:
 
 def secret_in(variable: str) -> str:
     """The value of the operator's variable, or of the file that VARIABLE_FILE names. Raises ValueError."""
-    if not VARIABLE.fullmatch(variable):
+    if not re.fullmatch(VARIABLE_OF_ENGINE, variable):
         raise ValueError(f"The variable of a key begins with {PREFIX}")
     value = os.environ.get(variable, "").strip()
     if not value and (path := os.environ.get(f"{variable}_FILE")):

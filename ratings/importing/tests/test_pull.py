@@ -16,8 +16,9 @@ from django.core.management import call_command
 from ratings.formats.source import Source
 from ratings.importing import intake, pull, signs
 from ratings.importing.pull import dialects, fetching, places, turns
+from ratings.importing.pull.engines import proposed
 from ratings.management.commands._collection_command import Refused
-from ratings.models import Document, EngineAnswer, Job, Query, Ranking, System
+from ratings.models import Collection, Document, Engine, EngineAnswer, Job, Query, Ranking, System
 from ratings.tests.cast import make_collection
 from ratings.tests.fake_engine import Handler
 
@@ -32,16 +33,23 @@ def allowed(settings) -> None:
     settings.PULL_HOSTS = HERE
 
 
-def asked(url: str, *options: str, depth: int = 2) -> str:
+def asked(url: str, *options: str, depth: int = 2, **facts: str) -> str:
+    """What `pull` prints of the engine at the URL: one of Elasticsearch, but for these fields."""
+    engine = Engine.objects.filter(name="engine").first() or proposed(Engine.Dialect.ELASTICSEARCH)
+    engine.collection, engine.name, engine.address = Collection.objects.get(slug="hills"), "engine", url
+    for name, fact in facts.items():
+        setattr(engine, name, fact)
+    engine.save()
     out = io.StringIO()
-    call_command("pull", "hills", "--system", "live", "--url", url, "--depth", str(depth), *options, stdout=out)
+    where = ("--system", "live", "--engine", "engine", "--depth", str(depth))
+    call_command("pull", "hills", *where, *options, stdout=out)
     return out.getvalue()
 
 
-def refused(url: str, *options: str) -> str:
+def refused(url: str, **facts: str) -> str:
     """What is said, where nothing may be written."""
     with pytest.raises(Refused) as error:
-        asked(url, *options)
+        asked(url, **facts)
     assert str(error.value).endswith("Nothing was written.")
     assert not System.objects.exists()
     assert Document.objects.count() == 4
@@ -74,10 +82,12 @@ def vespa(handler: Handler) -> None:
     handler.send({"root": root | ({"children": children} if children else {})})
 
 
-SOLR = "--hits response.docs --id id --score score --title title --text body|text"
-VESPA = "--hits root.children --id fields.documentid --score relevance --title fields.title --text fields.body"
+SOLR = {"body": "", "results_at": "response.docs", "id_at": "id", "score_at": "score", "title_at": "title"}
+SOLR |= {"text_at": "body|text"}
+VESPA = {"body": "", "results_at": "root.children", "id_at": "fields.documentid", "score_at": "relevance"}
+VESPA |= {"title_at": "fields.title", "text_at": "fields.body"}
 ENGINES = {
-    "elasticsearch": (elastic, "", ""),
+    "elasticsearch": (elastic, "", {}),
     "solr": (solr, "?q={query}&rows={depth}", SOLR),
     "vespa": (vespa, "?query={query}", VESPA),
 }
@@ -97,8 +107,8 @@ def results(system: str = "live") -> dict[str, list[tuple[str, float]]]:
 @pytest.mark.parametrize("name", ENGINES)
 def test_engines_are_asked_and_their_answers_are_read(engine, name):
     make_collection()
-    answer, parameters, options = ENGINES[name]
-    text = asked(engine(answer).url + parameters, *options.split())
+    answer, parameters, facts = ENGINES[name]
+    text = asked(engine(answer).url + parameters, **facts)
     assert results() == {"q1": [("b", 9.5), ("x/1", 8.5)], "q2": []}
     new = Document.objects.get(key="x/1")
     assert (new.title, new.body) == ("T x/1", "é")
@@ -107,18 +117,17 @@ def test_engines_are_asked_and_their_answers_are_read(engine, name):
 
 
 @pytest.mark.django_db
-def test_any_other_dialect_is_said_with_paths_and_templates(engine, tmp_path):
+def test_any_other_dialect_is_said_with_paths_and_templates(engine):
     def answer(handler: Handler) -> None:
         assert handler.body == {"q": ["text of q1", {"n": 3}], "say": "3 of text of q1 for q1", "raw": "{x} {"}
         assert handler.given == {"lang": "en", "id": "q1-3"}
         handler.send({"data": [{"list": [{"doc": {"n": 7}, "texts": ["a", "b"]}, {"doc": {"n": "d"}}]}]})
 
     make_collection()
-    body = tmp_path / "body.json"
-    body.write_text('{"q": ["{query}", {"n": "{depth}"}], "say": "{depth} of {query} for {key}", "raw": "{x} {"}')
+    body = '{"q": ["{query}", {"n": "{depth}"}], "say": "{depth} of {query} for {key}", "raw": "{x} {"}'
     Query.objects.filter(key="q2").delete()
-    paths = ["--hits", "data.0.list", "--id", "doc.n", "--text", "texts", "--body", str(body)]
-    asked(engine(answer).url + "?lang=en&id={key}-{depth}", *paths, depth=3)
+    facts = {"results_at": "data.0.list", "id_at": "doc.n", "text_at": "texts", "score_at": "", "body": body}
+    asked(engine(answer).url + "?lang=en&id={key}-{depth}", depth=3, **facts)
     assert results() == {"q1": [("7", 1.0), ("d", 0.5)]}
     assert Document.objects.get(key="7").body == "a\nb"
 
@@ -140,8 +149,8 @@ GROONGA = [["d1", 11, "Red shoes", "Shoes that are red"], ["d2", 1, "Blue shoes"
 def test_answers_of_lists_are_read_by_their_places(engine, hits, answer):
     make_collection()
     found = engine(lambda handler: handler.send(json.dumps(answer).encode()))
-    paths = ["--hits", hits, "--id", "0", "--score", "1", "--title", "2", "--text", "3"]
-    asked(found.url + "?query={query}", *paths)
+    paths = {"results_at": hits, "id_at": "0", "score_at": "1", "title_at": "2", "text_at": "3"}
+    asked(found.url + "?query={query}", body="", **paths)
     assert results()["q1"] == [("d1", 11.0), ("d2", 1.0)]
     assert Document.objects.get(key="d2").body == "not red"
 
@@ -177,14 +186,14 @@ def test_who_is_asked_too_much_is_asked_again_after_the_pause_that_they_name(eng
 def test_the_authorization_is_sent_from_the_environment_and_never_said(engine, monkeypatch):
     make_collection()
     found = engine(elastic)
-    monkeypatch.setenv("IDEALIST_PULL_AUTHORIZATION", "ApiKey secret")
-    assert "secret" not in asked(found.url)
+    monkeypatch.setenv("IDEALIST_ENGINE_SHOP", "ApiKey secret")
+    assert "secret" not in asked(found.url, secret="IDEALIST_ENGINE_SHOP")
     assert {each.headers["Authorization"] for each in found.asked} == {"ApiKey secret"}
     System.objects.all().delete()
     Document.objects.filter(key="x/1").delete()
-    monkeypatch.setenv("IDEALIST_PULL_AUTHORIZATION", "a\r\nb: c")
+    monkeypatch.setenv("IDEALIST_ENGINE_SHOP", "a\r\nb: c")
     assert "has a character that no header can have" in refused(found.url)
-    monkeypatch.setenv("IDEALIST_PULL_AUTHORIZATION", "Basic secret2")
+    monkeypatch.setenv("IDEALIST_ENGINE_SHOP", "Basic secret2")
     told = refused(engine(lambda handler: handler.send(b"who?", 401)).url)
     assert "it answers 401 Unauthorized: 'who?'" in told
     assert "secret" not in told
@@ -334,7 +343,8 @@ def test_stopping_leaves_nothing(engine, monkeypatch, step):
 def test_what_cannot_be_is_said_before_anybody_is_asked(engine):
     collection = make_collection()
     found = engine(elastic)
-    refused(found.url, "--body", "/nowhere.json")
+    with pytest.raises(Refused, match="There is no engine 'other' in hills: none is connected"):
+        call_command("pull", "hills", "--system", "live", "--engine", "other")
     with pytest.raises(Refused, match="The depth must be from 1 to 1,000"):
         asked(found.url, depth=0)
     intake.import_run(collection, [Source("run", io.BytesIO(b"q1 Q0 a 1 2 live\n"))])

@@ -424,8 +424,11 @@ def test_ratings_of_rank_eval_are_read(collection, file):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"took": 3, "hits": {"hits": [{"_id": "d1", "_score": 1.5, "_source": {"title": "x"}}]}}, "pull"),
-        ({"responseHeader": {"status": 0}, "response": {"docs": [{"id": "d1"}]}}, "pull"),
+        (
+            {"took": 3, "hits": {"hits": [{"_id": "d1", "_score": 1.5, "_source": {"title": "x"}}]}},
+            "Connect the eng",
+        ),
+        ({"responseHeader": {"status": 0}, "response": {"docs": [{"id": "d1"}]}}, "Connect"),
         ([{"id": 1, "annotations": [{"result": []}], "data": {"query": "red shoes"}}], "as CSV"),
     ],
 )

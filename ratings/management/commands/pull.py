@@ -1,31 +1,19 @@
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from django.db import transaction
 from django.utils import timezone
 
-from ratings.formats import strict_json
 from ratings.importing import signs
 from ratings.importing.intake.stage import Progress
 from ratings.importing.pull import turns
-from ratings.importing.pull.engines import OF_COMMAND, connection_to, proposed
+from ratings.importing.pull.engines import connection_to
 from ratings.management.progress import ProgressLine
 from ratings.management.refusals import Refused, refusing
 from ratings.models import Collection, Engine, Job
 
 from ._collection_command import CollectionCommand, ReportingCommand
-
-PATH_OPTIONS = {
-    "hits": ("results_at", "the list of results"),
-    "id": ("id_at", "of a result: its id"),
-    "score": ("score_at", "its score"),
-    "title": ("title_at", "its title"),
-    "text": ("text_at", "its text"),
-    "link": ("link_at", "its URL"),
-}
 
 
 class Command(ReportingCommand, CollectionCommand):
@@ -36,10 +24,8 @@ class Command(ReportingCommand, CollectionCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system")
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("--engine", metavar="NAME", help="an engine that was connected on a page")
-        text = "the address; {query}, {need}, {key} and {depth} are filled in, as in https://host/find?q={query}"
-        which.add_argument("--url", help=text)
+        text = "an engine that was connected on a page"
+        parser.add_argument("--engine", required=True, metavar="NAME", help=text)
         text = "number of results of each query (100)"
         parser.add_argument("--depth", type=int, default=100, metavar="K", help=text)
         text = "between two queries (0)"
@@ -48,19 +34,11 @@ class Command(ReportingCommand, CollectionCommand):
         parser.add_argument("--twice", action="store_true", help=text)
         text = "if an answer has a document twice, keep its better rank"
         parser.add_argument("--keep-first", action="store_true", help=text)
-        text = "JSON to send, with the same placeholders; by default one for Elasticsearch if --url has no {query}"
-        parser.add_argument("--body", metavar="FILE", help=text)
-        for name, (_, meaning) in PATH_OPTIONS.items():
-            path = f"where answers have {meaning}, as names and places in lists with dots between them; by default"
-            parser.add_argument(f"--{name}", metavar="PATH", help=f"{path} where those of Elasticsearch have it")
 
-    def handle(self, *, slug: str, system: str, url: str | None, engine: str | None, **options) -> None:
+    def handle(self, *, slug: str, system: str, engine: str, **options) -> None:
         collection = self.collection(slug, to_change=True)
         with refusing():
-            if engine:
-                search_engine = connected_engine(collection, engine)
-            else:
-                search_engine = engine_of_options(collection, system, url or "", options)
+            search_engine = connected_engine(collection, engine)
             choices = {name: options[name] for name in ("depth", "pause", "twice", "keep_first")}
             settings = turns.options(search_engine, system, **choices)
             connection = connection_to(search_engine)
@@ -109,23 +87,3 @@ def connected_engine(collection: Collection, name: str) -> Engine:
         known = f"it has {', '.join(engines)}" if engines else "none is connected"
         raise ValueError(f"There is no engine {name!r} in {collection.slug}: {known}")
     return engines[name]
-
-
-def engine_of_options(collection: Collection, name: str, url: str, options: dict) -> Engine:
-    """The engine of the options: one of Elasticsearch, with their changes. Raises ValueError and OSError."""
-    engine = proposed(Engine.Dialect.ELASTICSEARCH)
-    engine.collection, engine.name, engine.address = collection, name, url
-    for option, (field, _) in PATH_OPTIONS.items():
-        if options[option]:
-            setattr(engine, field, options[option])
-    if "{query}" in url:
-        engine.body = ""
-    if path := options["body"]:
-        engine.body = Path(path).read_text(encoding="utf-8")
-        try:
-            strict_json.loaded(engine.body)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-    if os.environ.get(OF_COMMAND):
-        engine.secret = OF_COMMAND
-    return engine
