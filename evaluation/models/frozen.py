@@ -63,9 +63,6 @@ class FrozenLink(models.Model):
     key = models.CharField(max_length=32, unique=True, default=new_key, editable=False)
     created_at = models.DateTimeField()
 
-    def __str__(self) -> str:
-        return f"the link to {self.frozen}"
-
 
 class FrozenPart(AppendOnly):
     """A compressed part of a frozen evaluation: lines of a canonical file, or bytes of an array."""
@@ -80,6 +77,3 @@ class FrozenPart(AppendOnly):
         constraints = [
             models.UniqueConstraint(fields=["frozen", "name", "place"], name="one_frozen_part_per_place")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.name}, piece {self.place}"

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from ratings.models import Baseline, Collection, Engine, Job, Query, System
+from ratings.models.constraints import known_value
 from ratings.models.fields import PackedArrayField
 
 MARGIN, BUDGET = 0.02, 0.05  # the defaults
@@ -78,9 +79,6 @@ class NightRanking(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["watch", "query", "digest"], name="one_night_ranking")]
 
-    def __str__(self) -> str:
-        return f"{self.watch} for {self.query.key}"
-
 
 class Night(models.Model):
     """One look at a search. Its scores stay as they were computed; only `gap` has a reason instead."""
@@ -113,14 +111,8 @@ class Night(models.Model):
         ordering = ["due_at"]
         constraints = [
             models.UniqueConstraint(fields=["watch", "due_at"], name="one_night_at_a_time"),
-            models.CheckConstraint(
-                condition=Q(state__in=["asking", "fetched", "again", "told", "gap"]),
-                name="state_of_night_is_known",
-            ),
+            known_value("state", ["asking", "fetched", "again", "told", "gap"], "state_of_night_is_known"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.watch}, {self.due_at:%Y-%m-%d %H:%M}"
 
 
 class Verdict(models.Model):
@@ -158,16 +150,9 @@ class Verdict(models.Model):
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(fields=["night", "baseline"], name="one_verdict_per_baseline"),
-            models.CheckConstraint(
-                condition=Q(kind__in=["worse", "not worse", "cannot tell", "judgments"]), name="verdict_is_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(answer__in=["", "fault", "release"]), name="answer_to_verdict_is_known"
-            ),
+            known_value("kind", ["worse", "not worse", "cannot tell", "judgments"], "verdict_is_known"),
+            known_value("answer", ["", "fault", "release"], "answer_to_verdict_is_known"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} than {self.name}, {self.night}"
 
     @property
     def is_answered(self) -> bool:
