@@ -75,6 +75,7 @@ def batches(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[list[bytes
     for row in rows:
         members = {name: value for name, value in row.items() if is_known(value)}
         line = json.dumps(members, ensure_ascii=False).encode()
+        # A short ranking counts for more results than it has: the server also limits the number of rankings.
         count_of_row = max(LEAST_RESULTS, len(row["documents"])) if kind == "rankings" else 1
         has_room = size + len(line) <= MOST_BYTES and count + count_of_row <= MOST_IN_A_BATCH[kind]
         if batch and not has_room:

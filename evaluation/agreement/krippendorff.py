@@ -60,7 +60,7 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
     total = given.sum(axis=1)  # ratings of the resample, float64[draws]
     if kind == "nominal":
         # Ordered pairs of ratings with different grades: in a pair with the pattern, and in the whole resample.
-        distance = ratings**2 - (patterns**2).sum(axis=1)
+        distance = ratings**2 - (patterns**2).sum(axis=1)  # float64[patterns]
         expected = total**2 - (given**2).sum(axis=1)
         observed = times @ (distance / (ratings - 1))
     else:
@@ -70,7 +70,8 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
             place = np.broadcast_to(grades, given.shape)
         # Centred, since squares of large grades would lose the digits of small differences.
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
-        # Squared distances of all ordered pairs of ratings: in the whole resample, and in a pair with the pattern.
+        # Squared distances of all ordered pairs of ratings: in the whole resample, and in a pair with the pattern,
+        # float64[draws, patterns]. The sum of all centred places would be 0, but for the rounding of their mean.
         expected = 2 * (total * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
         distance = 2 * (ratings * (place**2 @ patterns.T) - (place @ patterns.T) ** 2)
         observed = (times * distance / (ratings - 1)).sum(axis=1)

@@ -178,23 +178,26 @@ def _calibration(
 def _bias_covariances(
     expectation: Expectation, level: np.ndarray, chances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The covariances of the means for a bias of 1 in the log odds, float64[systems, systems] each.
+    """The covariances of the means for biases of 1 in the log odds, float64[systems, systems] each.
 
-    The first is for a bias that all systems share, which is independent for each step, and for documents above and
-    below the cutoffs. The second is for a bias that each system has by itself.
+    The first is for biases that all systems share: an independent one for each step, and for documents above and
+    below the cutoffs, there of FACTOR_BELOW_CUTOFF. The second is for one bias of each system by itself, the same
+    in all steps. level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps].
     """
     pool = expectation.pool
     unjudged = level == UNJUDGED
-    by_shared_bias, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
-    share = expectation.share[pool.query]
+    covariance_by_shared, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
+    share = expectation.share[pool.query]  # float64[pairs], change of a mean for a change of the query's DCG by 1
     for step in range(pool.steps):
         # How much each chance changes with its log odds.
         slope = chances[:, step] * (1 - chances[:, step]) * unjudged
+        # Shared biases change the extreme lists, too: see `influence`. They are independent: covariances add up.
         for part in (slope * pool.top, FACTOR_BELOW_CUTOFF * slope * ~pool.top):
             change = part @ expectation.influence[step]  # float64[systems], of the means
-            by_shared_bias += np.outer(change, change)
+            covariance_by_shared += np.outer(change, change)
+        # A bias of one system counts in its DCG alone. It is the same in all steps: the changes add up.
         change_by_own += pool.step_gain[step] * (slope * share) @ pool.discount
-    return by_shared_bias, np.diag(change_by_own**2)
+    return covariance_by_shared, np.diag(change_by_own**2)
 
 
 def _shrunken_bias(

@@ -186,8 +186,8 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
     """The posterior of one step of levels: the mode of the log posterior by Newton's method, and the covariances.
 
     fixed, effect: the coefficients, float64[features], and the effects of queries, float64[queries], at the start.
-    A whole step may lead too far, so that the next ones diverge: the first of STEP_SHARES that does not lead
-    downwards is taken. The covariances are those at the start of the last step.
+    A whole Newton step may lead too far, so that the next ones diverge: the first of STEP_SHARES of it that does
+    not lead downwards is taken. The covariances are those at the start of the last Newton step.
     """
     log_posterior = task.log_posterior(fixed, effect, variance)
     for _ in range(MOST_NEWTON_STEPS):
@@ -200,11 +200,11 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
             if next_log_posterior >= log_posterior - LARGEST_ROUNDING_ERROR:
                 break
         else:
-            break  # every share of the step leads downwards
+            break  # every share of the Newton step leads downwards
         gained = next_log_posterior - log_posterior
         log_posterior = next_log_posterior
         fixed, effect = next_fixed, next_effect
-        # A small share of a step gains little even far from the mode, so only a whole step shows convergence.
+        # A small share gains little even far from the mode, so only a whole Newton step shows convergence.
         if abs(gained) < SMALLEST_GAIN and share == STEP_SHARES[0]:
             break
     return replace(approximation, fixed=fixed, effect=effect)

@@ -50,11 +50,12 @@ def design(
         done = judged[round_.drawn] | skipped[round_.drawn]
         # argmin finds the first pair that is not done. The units before its unit are complete.
         complete_units = len(round_.rate) if done.all() else int(round_.unit[np.argmin(done)])
-        judged_rows = round_.rows[judged[round_.rows]]
+        judged_rows = round_.rows[judged[round_.rows]]  # of the drawn pairs and of those chosen with certainty
         round_of[judged_rows] = number
         of_complete = round_.chance(complete_units)  # of the first drawn pairs, those of complete units
         chance[round_.drawn[: len(of_complete)]] = of_complete
-        # From one unit and the key of the next one, how many others there are cannot be estimated.
+        # With fewer than two complete units, chances can be so small that the variance of weights is infinite:
+        # precision 0, unless these are all units.
         if complete_units > 1 or complete_units == len(round_.rate):
             precision[number] = round_.precision
     rows = np.flatnonzero((round_of >= 0) | (judged & (known > 0)))

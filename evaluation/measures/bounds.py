@@ -110,21 +110,26 @@ def _graded(judgments: Judgments, rankings: Rankings, options: Options, cutoff: 
 def _case(
     graded: GradedRankings, cutoff: int | None, pool: tuple[np.ndarray, np.ndarray], lowest: float, highest: float
 ) -> Case:
-    """The input of `extremes.extreme` for these rankings. lowest, highest: the gains of the ends of the scale."""
+    """The input of `extremes.extreme` for these rankings.
+
+    pool: the (query, document) of the pairs to be judged, int64[n] each; lowest, highest: the gains of the ends of
+    the scale.
+    """
     queries, options = graded.queries, graded.options
     weight = _weight(graded, cutoff)
     # Unjudged documents with a weight. Those with weight 0 are interchangeable, and count as outside the ranking.
     inside = ~graded.judged & (weight > 0)
-    query = graded.query[inside]
+    query = graded.query[inside]  # ascending, as are all rows
     number_inside = np.bincount(query, minlength=queries)
     number_outside = _outside(pool, graded, inside)
+    # At least the length of every ideal list. Judged documents of the ranking count twice, which changes nothing.
     deepest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
     depth = deepest if cutoff is None else min(cutoff, deepest)
     # More documents than the ideal has places change nothing.
     number_unjudged = number_inside + np.minimum(number_outside, depth)
 
     weights = np.zeros((queries, number_unjudged.max(initial=0)))
-    first = np.cumsum(number_inside) - number_inside  # the place of each query in `query`
+    first = np.cumsum(number_inside) - number_inside  # the first row of each query in `query`
     column = np.arange(len(query)) - first[query]
     weights[query, column] = weight[inside]
     above, below = _both_layers(graded, lowest, highest)

@@ -57,4 +57,5 @@ def _sorted_lists(
     query = query[order]
     first = np.searchsorted(query, np.arange(queries))  # the first row of each query
     rank = np.arange(len(order)) - first[query] + 1
+    # `document` is not put into this order: `order` says where in it the document of each row is.
     return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))

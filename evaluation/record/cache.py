@@ -61,7 +61,8 @@ class Columns:
 def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
     """The record and judgments of the version (None: the present one). Do not change the arrays.
 
-    All rules share the record: combining again is faster than finding changes.
+    The record is cached without regard to the rule of judgments, and the judgments for each source. The record is
+    updated; judgments are combined again from all of its ratings, which is faster than finding those that changed.
     """
     version = version or record.version(collection)
 
@@ -71,7 +72,7 @@ def read(collection: Collection, source: Source, version: Version | None = None)
     def update(old: Record, changed_queries: list[int]) -> Record:
         part = record.part(collection, old, changed_queries)
         ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
-        return replace(old, ratings=ratings, values=part.values)
+        return replace(old, ratings=ratings, values=part.values)  # these values are of all grades and raters
 
     data = _current(_records, collection, version, (source.systems, source.ties), load, update)
     judgments = _current(_judgments, collection, version, source, lambda: source.judgments(data))
@@ -177,6 +178,7 @@ def _current(
         value = compute()
     elif changed_queries:
         value = update(value, changed_queries)
+    # This may replace the value of a newer version, which the next request makes again.
     cached.put(key, (version, value))
     return value
 

@@ -56,7 +56,7 @@ def version(collection: Collection) -> Version:
     # A row for each rater: the fields of `basis`, the last decision, the rater, and the last act of the rater.
     pk, created_at, slug, whole, last_decision, _, _ = rows[0]
     last_acts = {rater: act for *_, rater, act in rows if act}
-    return Version(pk, created_at, slug, whole, acts={None: last_decision, **last_acts})
+    return Version(pk, created_at, slug, whole, acts={None: last_decision, **last_acts})  # decisions have no rater
 
 
 def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:

@@ -14,7 +14,7 @@ def document(evaluation: Evaluation, per_query: bool = False, older_texts: int |
     """The JSON document: the settings of the evaluation, and an entry for each system and measure.
 
     per_query: whether entries also have, by query, the values and the reasons why queries count in no mean.
-    older_texts: as from `trust.older_texts`; None, of files and of what was stored, leaves it out.
+    older_texts: as from `trust.older_texts`; None leaves it out, for evaluations of files and for stored ones.
     """
     names_of_numbers = evaluation.shown
     results = []

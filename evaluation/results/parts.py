@@ -128,8 +128,8 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
     text = format_html("Against <bdi>{}</bdi>, <bdi>{}</bdi> loses {}", higher, lower, losses or "at no rank")
     if wins:
         text = format_html("{}; it wins back {}", text, wins)
-    # What `lower` has more than `higher` before the first rank: each has the value of an empty list, which depends
-    # on its ideal list.
+    # How far `lower` is above `higher` before the first rank: 0.1 for "its value starts 0.1000 higher". A list
+    # starts with the value of an empty one, which depends on its ideal list.
     head_start = sign * split.empty.difference
     if abs(head_start) >= LEAST_VISIBLE:
         size = f"{decimals(abs(head_start))} {'higher' if head_start > 0 else 'lower'}"

@@ -46,7 +46,7 @@ def queries_of(watch: Watch) -> QuerySet[Query]:
 
 
 def plan(watch: Watch, now: datetime) -> None:
-    """Set when the watch looks next: never, where it waits for calls or is paused."""
+    """Set, without saving it, when the watch looks next: never, where it waits for calls or is paused."""
     watch.next_at = None
     if watch.engine_id and watch.at and watch.days and not watch.paused:
         from_day = watch.holiday_until and watch.holiday_until + timedelta(days=1)
@@ -71,7 +71,7 @@ def _begin_if_due(watch: Watch, due_at: datetime) -> bool:
     the time of its beginning, since its scores are of then.
     """
     now = timezone.now()
-    plan(watch, now)
+    plan(watch, now)  # saves nothing: the update below does
     with transaction.atomic():
         # The worker that moves `next_at` begins the night: for any other one no row has this `due_at` any more.
         if not Watch.objects.filter(pk=watch.pk, next_at=due_at).update(next_at=watch.next_at):

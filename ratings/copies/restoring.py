@@ -406,7 +406,7 @@ class Restoring:
 
     def write(self, table: Table, progress: Progress) -> None:
         """Write the rows of a table. Raises Refused where lines break a rule of the database."""
-        self.ids[table.model] = array("q", [0])
+        self.ids[table.model] = array("q", [0])  # place 0 is unused, as lines count from 1
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
             for number, problem in self._resolve_references(table, batch):

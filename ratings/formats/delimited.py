@@ -38,6 +38,7 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     def text_lines() -> Iterator[str]:
         """The lines for csv.reader, each with its end. Sets `last_line`, and adds each line to `record_size`.
 
+        The loop over the records, below, sets that back to 0 after each of them.
         Raises Refused for the first line that is refused: a quoted cell may run over lines, so nobody knows where
         the next record would begin. Also for a record that is too long.
         """
@@ -51,7 +52,7 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
                 problem = f"the record that begins here is longer than {LONGEST_LINE // 1_000_000} MB"
                 raise Refused([source.refusal(record_line, problem, WIDTH_CURE)])
             yield _line(item)
-        last_line = None
+        last_line = None  # so that `_broken` knows that a record which breaks now is cut off by the end
 
     may_be_shorter = delimiter == "\t" and source.reading.header is False
     quoting: Literal[0, 3] = csv.QUOTE_NONE if source.reading.quoting else csv.QUOTE_MINIMAL

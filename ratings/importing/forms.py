@@ -239,6 +239,7 @@ class HowForm(ColumnsForm):
         initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
         refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
         cures = [option for refusal in refusals for option in refusal.options]
+        # If the last check named this encoding as a cure, the form proposes it: people need only agree.
         if EXCEL_ENCODING.value in (option.value for option in cures):
             initial.setdefault("encoding", EXCEL_ENCODING.value)
         super().__init__(*args, initial=initial, **kwargs)

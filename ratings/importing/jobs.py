@@ -131,13 +131,14 @@ def check_again(job: Job, kind: str, options: dict, **facts) -> bool:
 def former_choice(
     collection: Collection, header: Sequence[str], kind: str = "", before: int | None = None
 ) -> Job | None:
-    """The last published import of a file with this header: one whose columns people had chosen.
+    """The last published import whose columns people had chosen for a file with this header; None without one.
 
-    `kind`: of its rows; "": of any kind, and then None if there are imports of several kinds. `before`: the id of
-    a job that is newer.
+    `header`: the names of the columns, empty if the file has none: then None. `kind`: of its rows; "": of any
+    kind, and then None if there are imports of several kinds. `before`: the id of a job that is newer.
     """
     if not header:
         return None
+    # A job stores a header only if people chose its columns, or if it took over such a choice.
     imports = Job.objects.filter(collection=collection, state=State.PUBLISHED, header=list(header))
     if kind:
         imports = imports.filter(kind=kind)

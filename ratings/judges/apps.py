@@ -9,12 +9,13 @@ class JudgesConfig(AppConfig):
     name = "ratings.judges"
 
     def ready(self) -> None:
+        """Tell the rooms below what they call here: runs that are due, a pause, and checks of rows of archives."""
         from ..collection import putting_away  # these need the models
         from ..copies import rules
         from ..importing import chores
         from ..models import JudgeRun, JudgeVersion
 
-        rooms.append("judges")
+        rooms.append("judges")  # `ratings.urls` includes the addresses of each room
         chores.of_apps.append(chores.Chore(later("judges.runs.work_due"), LOOK_EVERY))
         putting_away.at_stop.append(later("judges.runs.pause_all"))
         rules.RULES |= {

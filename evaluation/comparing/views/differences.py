@@ -144,7 +144,7 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: t
         return {"keep": keep, "charts": {}}
     highest_first = tables.ordered(with_difference, SORTS, "-difference")
     total = len(highest_first)
-    step = ceil(total / MOST_BARS)  # of so many queries one is drawn, in the width of all of them
+    step = ceil(total / MOST_BARS)  # a bar shows the first of so many queries, in the width of all
     bars = [
         {
             "query": row["key"],

@@ -57,7 +57,7 @@ def _means(evaluation: Evaluation) -> Chart | None:
 
 
 def _curves(evaluation: Evaluation) -> Chart | None:
-    """The means at each cutoff; None for a measure without several cutoffs, and without a mean."""
+    """The means at each cutoff; None for a measure without several cutoffs, or without a mean."""
     measures = at_cutoffs(evaluation)
     charts = curves_chart(evaluation, measures) if len(measures) > 1 else {}
     if not charts:

@@ -1,7 +1,7 @@
 """The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -40,7 +40,7 @@ class Outlook:
     queries: dict[int, tuple[int, int]] | None = None
 
 
-def outlook(rater: Rater, queries: Collection[int] = (), *, now: datetime | None = None) -> Outlook:
+def outlook(rater: Rater, queries: Set[int] = frozenset(), *, now: datetime | None = None) -> Outlook:
     """What the rater has done and what is left, also in each of these queries; if nothing is left, why."""
     now = now or timezone.now()
     me = _with_counts(rater)
@@ -104,7 +104,7 @@ def _tasks_left(me: Rater, now: datetime) -> int:
     return left + mix_of(me, me.restricted, new_by_query, now).to_come()
 
 
-def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
+def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
     """Query id → (how many tasks the rater has done in the query, how many are left there, at most `most`).
 
     Each answer moves one from what is left to what is done, be it to a repeat, to gold or to another pair. Six
@@ -116,10 +116,11 @@ def _in_queries(me: Rater, queries: Collection[int], most: int, now: datetime) -
     leased = Assignment.objects.filter(rater=me, state=State.LEASED, query__in=queries)
     left = Counter(leased.values_list("query", flat=True))
     left.update(held_checks(me).filter(**of_pair).values_list("pair__query", flat=True))
+    # (query, id of the event by which the rater put the pair off; None for a new pair)
     free_pairs = list(_free_pairs(me, now).filter(query__in=queries))
     left.update(query for query, _ in free_pairs)
     left.update(query for query in put_off_extras(me, me.restricted, now) if query in queries)
-    if me.collection.gold_share or me.collection.repeat_share:
+    if me.collection.gold_share or me.collection.repeat_share:  # these come before new pairs alone
         new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
         mix = mix_of(me, me.restricted, {query: new_by_query[query] for query in queries}, now)
         left.update({query: mix.to_come_of(query) for query in queries})

@@ -37,8 +37,8 @@ CONTENT = ("grade", "reason", "comment")
 MEANINGS_OF_REPEATS = ("refuse", "raters", "last")  # what a pair that is rated again may mean
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
-# The second row of a pair that names nobody is by "NAME 2", and so on.
-_NUMBERED = """UPDATE rating SET rater = rater || ' ' || place FROM (
+# Makes raters of repeats: the second row of a pair that names nobody is by "NAME 2", and so on.
+_NUMBER_RATERS = """UPDATE rating SET rater = rater || ' ' || place FROM (
     SELECT rowid AS row, ROW_NUMBER() OVER (PARTITION BY rater, query, document ORDER BY file, line) AS place
     FROM rating WHERE unnamed) WHERE rating.rowid = row AND place > 1"""
 
@@ -81,18 +81,18 @@ class RatingsImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
-        self.of_one: set[int] = set()  # files that, as qrels, give one grade to a pair: equal lines are one
+        self.with_one_grade: set[int] = set()  # files with one grade a pair, as qrels: equal lines of them are one
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
                 continue
-            if format.queries_by != EITHER:
-                self.of_one.add(file)
+            if format.queries_by != EITHER:  # EITHER: a table, mostly, where equal rows may be of two raters
+                self.with_one_grade.add(file)
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
                 put(self.stage, "rating", self._staged_rows(rows, source, file, topics, format))
         if self.repeats == "raters":
-            self.stage.execute(_NUMBERED)
+            self.stage.execute(_NUMBER_RATERS)
         self.stage.execute("CREATE INDEX rating_in_order ON rating (rater, query, document, file, line)")
 
     def _staged_rows(
@@ -187,7 +187,7 @@ class RatingsImport(ImportForQueries):
                 continue
             first, *repeats = rows
             for row in repeats:
-                may_be_of_another_rater = row.unnamed and row.file not in self.of_one
+                may_be_of_another_rater = row.unnamed and row.file not in self.with_one_grade
                 if _content(row) == _content(first) and not may_be_of_another_rater:
                     self.report.counts["duplicates"] += 1
                 else:

@@ -39,16 +39,20 @@ class Names:
         """Name -> id, where queries are named `by` key, text or either. The caller may add names."""
         return dict({KEY: self.keys, TEXT: self.texts, EITHER: self.texts | self.keys}[by])
 
-    def refuse_ambiguous(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
-        """Refuse a file if a name in it may mean more than one query. by: KEY, TEXT or EITHER."""
+    def check_meanings(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
+        """Refuse a file if a name in it may mean more than one query. Under EITHER, report if its names are texts.
+
+        topics: those that the file names; by: KEY, TEXT or EITHER.
+        """
+        # A text of several queries names none of them, unless `ids` has a query for it, such as one with this key.
         ambiguous = topics.named & (self.repeated_texts - topics.ids.keys())
         if by != KEY and ambiguous:
             problem = f"several queries of the collection have a text that it names ({first_keys(ambiguous)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
-        # A name that is key and text of one query is in neither set. One that is the key of one query and the text
-        # of another is in both, so that the file is refused.
+        # Which names are keys, and which are texts? One that is both, of the same query, tells nothing and is in
+        # neither set. One that is the key of a query and the text of another is in both: the file is refused.
         keys = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
         texts = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
         if keys and texts:
@@ -107,7 +111,7 @@ class ImportForQueries(Import):
         by = self.queries_by or format.queries_by
         topics = Topics(self.names.ids(by))
         yield topics
-        self.names.refuse_ambiguous(source, topics, by, self.report)
+        self.names.check_meanings(source, topics, by, self.report)
         refuse_unknown(source, topics, self.names, self.report)
         self.named |= topics.named
         self.unknown |= topics.named - topics.ids.keys()

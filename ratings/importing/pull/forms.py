@@ -86,8 +86,8 @@ class PlacesForm(forms.Form):
             choices = _choices(lists_in(answer) if role == "results" else values, path, required=required)
             field = forms.ChoiceField(label=label, choices=choices, required=required, initial=path)
             self.fields[f"{role}_at"] = field
-        paths_in_result = [path for role, path in path_by_role.items() if role != "results"]
-        paths_with_role = "|".join(paths_in_result).split("|")
+        guesses = [guess for role, guess in path_by_role.items() if role != "results"]
+        paths_with_role = "|".join(guesses).split("|")  # a guess may be several paths, with | between them
         pictures = pictures_in(result)
         other_choices = []
         for path, sample in values:

@@ -197,12 +197,13 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     searches = sum(stratum.searches for stratum, _ in parts)
     certain = certain_searches = expected_others = degrees = sum_of_squares = 0.0  # over the strata
     for stratum, chance in parts:
-        is_certain = chance == 1  # bool[counts]
+        is_certain = chance == 1  # bool[counts], as long as `chance` and as the counts and queries of the stratum
         certain += stratum.queries[is_certain].sum()
         certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
         expected = (chance * stratum.queries)[~is_certain].sum()
         expected_others += expected
         degrees += max(expected - 1, 0)  # each stratum takes one
+        # No chance is 0 here: in a stratum either all are, or none is.
         sum_of_squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
     others = round(expected_others)
     standard_error = USUAL_SPREAD * np.sqrt(sum_of_squares) / searches

@@ -36,7 +36,7 @@ WELCOME_BY_ROLE = {
 def join(request: HttpRequest, key: str) -> HttpResponse:
     """The page of the invitation. Used, withdrawn, expired and unknown keys all give the same page."""
     invitation = members.invitation_of(key)
-    if invitation and invitation.accepted_by_id and invitation.accepted_by == request.user:
+    if invitation and invitation.accepted_by == request.user:  # None, of an open one, equals no user
         return redirect(destination(invitation))  # the form was sent, or the link opened, a second time
     if invitation is None or not members.is_open(invitation):
         return gone_page(request)
