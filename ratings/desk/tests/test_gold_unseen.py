@@ -110,7 +110,7 @@ def test_the_count_of_a_query_goes_on_by_one_for_gold_repeats_and_others():
         queue.save(bob, pair, queue.Submission(grade=grade(collection, "0")), now=NOW)
     shares(collection, gold="0.15", repeat="0.15")
     alice.refresh_from_db()
-    queries = list(collection.queries.values_list("pk", flat=True))
+    queries = set(collection.queries.values_list("pk", flat=True))
 
     def counts() -> dict[int, tuple[int, int]]:
         return queue.outlook(alice, queries, now=NOW).queries
