@@ -192,9 +192,11 @@ def with_checks(view: Callable[..., HttpResponse], allowed: Allowed, body: str) 
 def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
     """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused.
 
+    request: a HEAD comes here as a GET.
     body: the media type that a body must have.
     """
     if request.method not in allowed:
+        # HEAD is no key of `allowed`, but is answered wherever GET is.
         methods = {*allowed, "HEAD"} if "GET" in allowed else allowed
         raise Problem(405, headers={"Allow": ", ".join(sorted(methods))})
     parameters = allowed[request.method]  # name -> whether it is a list

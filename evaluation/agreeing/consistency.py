@@ -224,7 +224,10 @@ def document(agreed: Agreement, order: Order | None = None) -> dict:
 
 
 def summary(agreed: Agreement) -> dict:
-    """The document without disputed pairs, which can be many, and without the order."""
+    """The JSON document without two of its parts, so that a cache can keep it for all measures and options.
+
+    Left out are the disputed pairs, which can be many, and the order of systems, which depends on the measure.
+    """
     return {
         "collection": agreed.collection,
         "counts": counts(agreed),

@@ -157,7 +157,7 @@ def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float
         return ""
     own = np.concatenate([seconds[rater == pk] for rater, seconds in checked.seconds.values()])
     others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
-    pace = Pace.of(own.tolist())
+    pace = Pace.of(own.tolist())  # None where no grade of the rater is timed: then no hint below applies
     rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
     # The most serious one first.
     if pace and pace.unread(checked.too_fast.get(pk, 0)):

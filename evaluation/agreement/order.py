@@ -96,13 +96,16 @@ def stability(
 
 
 def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> dict:
-    """The order without one rater, as a row of `Stability.left_out`.
+    """The order without one rater, as a dict for `Stability.left_out`.
 
-    rater; ratings: their number; unjudged: pairs that nobody else graded; tau, with the order by all raters;
-    reversed: systems that swap, first the one that is better with all raters; means: nan where no query counts.
+    In it, ratings and unjudged are numbers: the rater's ratings, and the pairs that nobody else graded. tau
+    compares the order with that by all raters. reversed has the pairs of systems that swap, (better, worse) by all
+    raters. means are those without the rater.
 
-    of_rater: bool[ratings], those of the rater; single: bool[ratings], those of pairs with one rating; signs: the
-    order by all raters; means: those without the rater.
+    of_rater: bool[ratings], those of the rater.
+    single: bool[ratings], those that are the only one of their pair.
+    signs: float64[systems, systems], the order by all raters, as from `_signs`.
+    means: float64[systems], without the rater; nan where a system has no mean.
     """
     without = _signs(means)
     swapped = np.argwhere((signs > 0) & (without < 0)).tolist()

@@ -81,11 +81,12 @@ def gate_of(
 
 
 def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> dict[str, Any]:
-    """How many results of one system above the cutoff nobody judged, `of` how many.
+    """The unjudged results of one system down to the cutoff, as a row of the document.
 
-    path: of the page that asks raters for them; "" where the rankings are not imported.
+    In it, `results` is how many nobody judged, `of` how many there are, judged or not, and `path` the address of
+    the page that asks raters for them, "" where the rankings are not imported.
     """
-    unjudged, results = evaluation.holes_of(system)
+    unjudged, all_results = evaluation.holes_of(system)
     table = evaluation.table.record
     path = ""
     if system in table.system_pks:
@@ -93,7 +94,7 @@ def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> 
         depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
         address = urlencode({"system": table.system_pks[system], "depth": depth})
         path = f"{reverse('holes', args=[collection.slug])}?{address}"
-    return {"system": system, "results": unjudged, "of": results, "path": path}
+    return {"system": system, "results": unjudged, "of": all_results, "path": path}
 
 
 def against_anchor(

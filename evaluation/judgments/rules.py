@@ -138,12 +138,17 @@ def _by_pair(ratings: Ratings) -> np.ndarray:
 
 
 def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
-    """The mean of each pair by integer weights, float64[pairs], correctly rounded; nan where they sum to 0."""
+    """The weighted mean of each pair, float64[pairs], correctly rounded; nan where its weights sum to 0.
+
+    weight: int64[ratings], of each rating, from 0.
+    """
     # Integers, because a sum of floats can be just below a grade that all raters gave.
     grade = np.rint(pairs.grade * BILLION).astype(np.int64)
     total_weight = np.add.reduceat(weight, pairs.start)
+    # Neither dividends nor divisors below exceed the left side: the first are grades times weights, the second
+    # weights times BILLION. Up to the right side both are exact as floats, so that only the quotient is rounded.
     if max(int(np.abs(grade).max()), BILLION) * int(total_weight.max()) > EXACT_UP_TO:
-        # Python integers, which do not overflow.
+        # Python integers do not overflow, and their quotient is correctly rounded at any size.
         grade, total_weight = grade.astype(object), total_weight.astype(object)
     total = np.add.reduceat(grade * weight, pairs.start)
     mean = np.full(len(total_weight), np.nan)

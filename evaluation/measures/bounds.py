@@ -191,27 +191,37 @@ def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple
 
 
 def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
-    """The layers above 0, cut at the gains of judged documents and at the gains of the ends of the scale.
+    """The layers above 0 of each query, so that sums of gains are sums of layers: see `extremes`.
 
-    query, gains: of the judged documents; lowest, highest: the least and the greatest gain of an unjudged one.
+    A layer lies between two cuts that follow each other: 0, the gains of judged documents, and those of the ends
+    of the scale. A document reaches it if its gain is at least the upper cut. Judged gains 3, 1, 1 and the ends 0
+    and 2 make three layers: 0 to 1, which three judged documents reach, 1 to 2, which one reaches, and 2 to 3,
+    which one reaches, and which no unjudged document can reach.
+
+    queries: their number.
+    query, gains: int64[n] and float64[n], of the judged documents.
+    lowest, highest: the least and the greatest gain of an unjudged document.
     """
+    # A row for each judged document above 0, then one for each query and end above 0.
     gaining = np.flatnonzero(gains > 0)
     ends = [end for end in {lowest, highest} if end > 0]
-    edges = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
-    query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
-    order = np.lexsort((-edges, query))
-    is_judged, query, edges = order < len(gaining), query[order], edges[order]
+    row_gain = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
+    row_query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
+    # The same rows, query after query, and the gains of each from the highest down.
+    order = np.lexsort((-row_gain, row_query))
+    is_judged, down_query, down_gain = order < len(gaining), row_query[order], row_gain[order]
 
-    # From the highest gain of a query downwards, the judged documents so far are those that reach the layer.
-    is_last = np.diff(query, append=-1) != 0  # whether a row is the last one with its query and edge
-    is_last[:-1] |= edges[1:] != edges[:-1]
+    # Rows of one query with the same gain end one layer. The judged documents down to the last of them reach it.
+    is_last = np.diff(down_query, append=-1) != 0
+    is_last[:-1] |= down_gain[1:] != down_gain[:-1]
     judged_so_far = np.cumsum(is_judged)
-    before = np.append(0, judged_so_far)[np.searchsorted(query, np.arange(queries))]  # in earlier queries
-    last = np.flatnonzero(is_last)[::-1]
-    last = last[np.argsort(query[last], kind="stable")]  # the queries in their order, the edges of each from 0 up
-    query, edges, judged = query[last], edges[last], judged_so_far[last] - before[query[last]]
-    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, edges[:-1]))
-    return Layers(query, edges - lower, judged, all_reach=edges <= lowest, none_reach=edges > highest)
+    before = np.append(0, judged_so_far)[np.searchsorted(down_query, np.arange(queries))]  # in earlier queries
+    # The row of each layer, query after query, and the layers of each from 0 up.
+    layer = np.flatnonzero(is_last)[::-1]
+    layer = layer[np.argsort(down_query[layer], kind="stable")]
+    query, upper, judged = down_query[layer], down_gain[layer], judged_so_far[layer] - before[down_query[layer]]
+    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
+    return Layers(query, upper - lower, judged, all_reach=upper <= lowest, none_reach=upper > highest)
 
 
 def _valid_bounds(

@@ -152,16 +152,19 @@ class _Search:
         return table
 
     def _summed(self, table: np.ndarray, layers: Layers, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The best sum over a query's layers for 0 to n unjudged documents, float64[queries, n + 1].
+        """The best sum of a query's layers, and how many unjudged documents then reach each of them.
 
-        With `own_numbers` each layer has its own best number, at most that of the column, else exactly that of the
-        column. The second array has how many reach each layer, int64[layers, n + 1].
+        float64[queries, n + 1] and int64[layers, n + 1], with a column for 0 to n unjudged documents on this side
+        of 0. table: as from `_table`. own_numbers: each layer is reached by as many of them as are best for it;
+        otherwise by all of them.
         """
         best = table
         reaching = np.tile(self.count, (len(table), 1))
         if own_numbers:
+            # The greatest value so far from column 0 on, and the last column so far that has it.
             best = np.maximum.accumulate(table, axis=1)
             reaching = np.maximum.accumulate(np.where(table == best, reaching, 0), axis=1)
+        # Layers that none or all reach in any case. Their rows of `table` are constant, so `best` is right.
         reaching[layers.none_reach] = 0
         reaching[layers.all_reach] = self.case.unjudged[layers.query[layers.all_reach], np.newaxis]
         total = np.zeros((self.case.queries, len(self.count)))

@@ -79,9 +79,13 @@ def _refuse_unfit(measure: Measure, options: Options) -> None:
 
 
 def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.ndarray]:
-    """The value of each query, float64[queries], nan for none, and its reason, int8[queries]: see REASONS."""
+    """The value of each query, float64[queries], nan for none, and its reason, int8[queries]: see REASONS.
+
+    Of several reasons, the one that is set last below counts. A query can have a value and not count in the mean.
+    """
     definition = MEASURES[measure.name]
     options = graded.options
+    # The parameter dcg acts through the options, which graded the rankings: see `effective`.
     params = {name: value for name, value in measure.params if name != "dcg"}
     values = definition.function(graded, measure.cutoff, **params)
     reasons = np.full(graded.queries, COUNTED, np.int8)
@@ -90,15 +94,16 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
         values[reasons == NOTHING_TO_FIND] = 0.0
         reasons[reasons == NOTHING_TO_FIND] = COUNTED
 
-    if options.unjudged == "require" and definition.of_judgments:
+    if options.unjudged == "require" and definition.reads_judgments:
         # A value that reads an unjudged document is withheld.
         depth = definition.depth(graded, **params) if definition.depth else measure.cutoff
         is_withheld = ~_judged_down_to(depth, graded)
         values[is_withheld], reasons[is_withheld] = np.nan, UNJUDGED_ABOVE_CUTOFF
     values[~graded.answered], reasons[~graded.answered] = np.nan, NO_RANKING
     unjudged = graded.judgments.count == 0
+    # Some measures have a value even so, such as DCG, which stays, but counts in no mean.
     reasons[unjudged] = NOT_JUDGED
-    if not definition.without_judgments:
+    if not definition.needs_no_judgment:
         values[unjudged] = np.nan
     return values, reasons
 

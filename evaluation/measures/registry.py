@@ -11,7 +11,7 @@ from .reasons import NO_RANKING, NOTHING_TO_FIND
 OF_SOME = ("gain", "discount", "ideal", "negatives", "relevant_from")
 _BINARY = ("relevant_from",)
 # Of measures that do not say how good a ranking is.
-_NEUTRAL: dict[str, Any] = {"without_judgments": True, "of_judgments": False, "more_is_better": False}
+_NEUTRAL: dict[str, Any] = {"needs_no_judgment": True, "reads_judgments": False, "more_is_better": False}
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Definition:
     function: Callable
     parameters: tuple[str, ...] = ()
     why_undefined: int = NOTHING_TO_FIND  # what a nan of the function means
-    without_judgments: bool = False  # has a value for a query without judgments, though it counts in no mean
-    of_judgments: bool = True  # reads the judgments of the top k, so that unjudged=require applies
+    needs_no_judgment: bool = False  # has a value for a query without judgments, though it counts in no mean
+    reads_judgments: bool = True  # of the documents in the top k, so that unjudged=require applies
     skips_unjudged: bool = False  # ignores unjudged documents, whatever grade is assumed for them
     sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
     counts: bool = False  # a number of documents: it also has a total over queries, and no upper bound
@@ -37,8 +37,8 @@ class Definition:
 
 
 MEASURES: dict[str, Definition] = {
-    "CG": Definition(cumulative.cg, without_judgments=True, reads=("gain", "negatives")),
-    "DCG": Definition(cumulative.dcg, ("dcg",), without_judgments=True, reads=("gain", "discount", "negatives")),
+    "CG": Definition(cumulative.cg, needs_no_judgment=True, reads=("gain", "negatives")),
+    "DCG": Definition(cumulative.dcg, ("dcg",), needs_no_judgment=True, reads=("gain", "discount", "negatives")),
     "IDCG": Definition(cumulative.idcg, ("dcg",), reads=("gain", "discount", "ideal", "negatives"), **_NEUTRAL),
     "nDCG": Definition(cumulative.ndcg, ("dcg",), reads=("gain", "discount", "ideal", "negatives")),
     "P": Definition(binary.precision, ("rel",), reads=_BINARY),
@@ -64,7 +64,7 @@ MEASURES: dict[str, Definition] = {
     "NumRet": Definition(counts.returned, counts=True, **_NEUTRAL),
     "NumRel": Definition(counts.relevant, ("rel",), counts=True, takes_cutoff=False, reads=_BINARY, **_NEUTRAL),
     "NumRelRet": Definition(
-        counts.relevant_returned, ("rel",), without_judgments=True, counts=True, reads=_BINARY
+        counts.relevant_returned, ("rel",), needs_no_judgment=True, counts=True, reads=_BINARY
     ),
 }
 

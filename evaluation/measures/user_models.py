@@ -42,10 +42,13 @@ def rank_biased_precision(
     """RBP@k = (1 - p) × sum of g p^(rank - 1) (Moffat & Zobel, TOIS 2008), float64[queries], within [0, 1].
 
     With `rel`, g is 1 for grades of at least `rel`, else 0. Without it, g = grade / gmax, and a grade above gmax
-    is a ValueError. Where nothing is relevant, RBP is 0 and not undefined, like P.
+    is a ValueError. `evaluate` refuses an RBP with neither. Where nothing is relevant, RBP is 0 and not undefined,
+    like P.
     """
     if rel is None:
         _refuse_above(gmax, graded)
+        # 0 for a grade below 0, and for nan, an unjudged document.
+        # `expected` takes the mean over tied documents under ties=average.
         gain = graded.expected(np.fmax(graded.grade, 0) / gmax)
     else:
         gain = graded.relevant(rel)

@@ -201,16 +201,19 @@ def problem_of_parameters(request: HttpRequest, names: Iterable[str], many: Iter
 def query_of_panel(request: HttpRequest, collection: Collection) -> str:
     """The query string for the form with the options as it was sent: only options that differ from the profile.
 
-    The parameter `panel` names the profile with which the form was shown. The reader did not change an option that
-    still has the value of that profile. So a change of the profile alone takes all options of the new one.
+    In the request, `panel` is the profile with which the form was shown, `profile` the one with which it was sent.
     """
     params = request.GET
     measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    # The options of the profile that was shown, and of the one that was sent, as texts by name.
+    # As texts by name.
     shown_options, new_options = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
     sent_options = panel.values_in(params).items()
+    # An option that still has the value of the profile that was shown was not changed: it takes that of the new
+    # profile. One that has the value of the new profile already need not be named.
     changes = [(name, text) for name, text in sent_options if text not in (shown_options[name], new_options[name])]
     parts = [("measure", measure), ("profile", profile), *changes, *kept_in(request)]
+    # In a collection with default options of its own, an address that names nothing stands for these. So there the
+    # measure is always named: the reader may have chosen the usual options, which would leave nothing to name.
     return short_query_string(parts, with_measure=bool(collection.default_options))
 
 

@@ -58,17 +58,19 @@ def _statement(queries: int) -> str:
 def load(collection: Collection, systems: Iterable[str] | None = None, ties: str = "rank") -> Record:
     """The record of a collection with the rankings of the named systems (None: all).
 
-    Eight database queries, or nine where the queries were drawn from a log. Scores are read only where `ties`
-    needs them. Where `ties` is one of BY_SCORE, the keys of documents with equal scores are read, too, with one
-    query for each 20,000. ValueError for an unknown system, and for one without the scores that `ties` needs.
+    ties: the option; "rank" needs no scores, "average" needs scores, and those in BY_SCORE need scores and the
+    keys of documents with equal ones. Only what it needs is read.
+
+    Eight database queries, or nine where the queries were drawn from a log, and one for each 20,000 of these keys.
+    ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
     queries, left_out_queries = with_draw(collection, queries_of(collection))
     chosen = _systems(collection, systems)
     rankings = rankings_of(chosen, queries, with_scores=ties != "rank")
-    if ties != "rank":
-        refuse_unscored(rankings, queries, ties)
-    # Grades and raters are read last, so that they include those of all rows, unless deleted meanwhile.
-    rows, values = _Rows.of(collection), GradeValues.of(collection)
+    refuse_unscored(rankings, queries, ties)  # nothing where no scores were read
+    rows = _Rows.of(collection)
+    # Grades and raters after the rows, so that they include those of all rows, unless deleted meanwhile.
+    values = GradeValues.of(collection)
     return Record(
         collection=collection.slug,
         queries=queries,

@@ -207,9 +207,11 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
     The column `list` says what a row is from:
     ranking: the list of a system. The row repeats the values of the system, which are named by `numbers`.
     ideal: the ideal list. The row names a system only under ideal=retrieved, where each has its own ideal list.
-    difference: the lists of two systems. The row has what the rank adds to the measure in column `of` for the
-    system, minus what it adds for the one in column `against`.
+    difference: the lists of two systems, which the columns `system` and `against` name. The column `of` names a
+    measure, and `difference` is a subtraction: what the rank adds to the measure in the list of `system`, minus
+    what it adds in the list of `against`.
 
+    document: as from `explained`, whose differences are second minus first.
     titles: of documents, by key.
     """
     columns_of_system = [*numbers, "reason"]
@@ -227,8 +229,9 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
         shared_cells = {"list": "ideal", "system": entry["system"] if has_own_ideals else None}
         rows += [shared_cells | rank for rank in entry["ideal"]]
     for pair in document["differences"]:
-        first, second, measure = pair["first"], pair["second"], pair["measure"]
-        shared_cells = {"list": "difference", "system": second, "of": measure, "against": first}
+        # The difference is second minus first, so the second one is the system, and the first what it is against.
+        second, first, measure = pair["second"], pair["first"], pair["measure"]
+        shared_cells = {"list": "difference", "system": second, "against": first, "of": measure}
         rows += [shared_cells | {"rank": part["rank"], "difference": part["difference"]} for part in pair["parts"]]
     made_by = {"query": document["query"], "profile": document["profile"], "options": document["fingerprint"]}
     return table_of(header, (row | made_by | {"title": titles.get(row.get("document", ""))} for row in rows))

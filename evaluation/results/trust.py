@@ -62,7 +62,7 @@ def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dic
     standing_by_share = by_judged_share([evaluation.standing(name) for name in systems])
     least, most = min(standing_by_share, default=0.0), max(standing_by_share, default=0.0)
     # The difference is rounded, since 0.9 - 0.8 is a little below 0.1.
-    if not definition.of_judgments or round(most - least, 9) < UNEVEN_FROM:
+    if not definition.reads_judgments or round(most - least, 9) < UNEVEN_FROM:
         return None
     return {
         "most": standing_by_share[most],

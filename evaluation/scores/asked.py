@@ -153,7 +153,7 @@ class Asked:
     @property
     def reads_judgments(self) -> bool:
         """Whether the measure reads the judgments of what a system returned, down to the cutoff."""
-        return MEASURES[self.measure.name].of_judgments
+        return MEASURES[self.measure.name].reads_judgments
 
     @property
     def bounded(self) -> bool:

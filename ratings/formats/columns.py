@@ -180,20 +180,22 @@ def layout_of(
 ) -> Layout:
     """Which of the columns `names` holds what: first as people chose (`chosen`), then by their usual names.
 
-    A role for which people chose "" has no column. `uniform`: all records have these columns, so that each rater
-    may have one, unless a column holds raters or grades. A column without a usual name is then of a rater if it is
-    named for one of `people`, or as raters often are, and doubtful otherwise. Raises ValueError where people chose
-    a column that does not exist, and where no column holds what rows of `kind` need.
+    `chosen`: a role for which people chose "" has no column.
+    `uniform`: whether all records have these columns. Then, in ratings, each rater may have a column, unless one
+    column holds all raters or all grades, or people chose those of raters. Where each rater may have one, a column
+    without a usual name is of a rater if it is named for one of `people` or as raters often are, else doubtful.
+    Raises ValueError where people chose a column that does not exist, and where no column holds what rows of
+    `kind` need.
     """
     names = list(names)
     role_of_several = SEVERAL.get(kind, "")  # RATERS or FIELDS, which several columns may have; "" for results
     check_chosen(f"column of {kind}", [*NAMES[kind], role_of_several], names, chosen)
-    raters = tuple(names_in(RATERS, chosen.get(RATERS, "")))
-    fields = tuple(names_in(FIELDS, chosen.get(FIELDS, "")))
+    raters, fields = (tuple(names_in(role, chosen.get(role, ""))) for role in (RATERS, FIELDS))
     doubtful: tuple[str, ...] = ()
     column = _column_of_each_role(kind, names, chosen, {*raters, *fields})
     other_names = [name for name in names if name not in {*column.values(), *raters, *fields}]
-    if role_of_several == RATERS and RATERS not in chosen and uniform and not {"rater", "grade"} & column.keys():
+    rater_may_have_column = uniform and not {"rater", "grade"} & column.keys()
+    if role_of_several == RATERS and RATERS not in chosen and rater_may_have_column:
         raters, doubtful = _raters_in(other_names, people)
     if role_of_several == FIELDS and FIELDS not in chosen:
         of_pairs = is_of_pairs(kind, names)

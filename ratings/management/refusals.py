@@ -63,7 +63,10 @@ def words(option: Option) -> str:
 
 
 def _value(option: Option) -> str:
-    """The value of the option as one types it: a word, or a list such as query=NAME,document=Doc."""
+    """The value of the option as one types it: a word, or a list such as query=NAME,document=Doc.
+
+    None, for the whole or for one of the list, is what the person has to fill in: it becomes a word in capitals.
+    """
     is_map = option.name == "map"
     if option.value is None:
         return "WORD=GRADE" if is_map else "NAME"
@@ -71,7 +74,8 @@ def _value(option: Option) -> str:
         return shlex.quote(option.value)
     pairs = []
     for name, value in option.value.items():
+        # The role may be one that several columns have: raters or fields.
         column = "NAME|NAME" if name in SEVERAL.values() else "NAME"
-        placeholder = "GRADE" if is_map else column  # where the person fills in the value
+        placeholder = "GRADE" if is_map else column
         pairs.append(listed_pair(name, placeholder if value is None else value))
     return shlex.quote(",".join(pairs))

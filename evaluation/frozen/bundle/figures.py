@@ -15,6 +15,8 @@ from ...results.charts import curves_chart, means_chart
 from ...scores import SUMS, Evaluation
 
 MOST_CELLS = 20_000  # queries x systems of a heat map, at most
+NARROW = 60  # queries: the heat map of so many fits on any page
+PIXELS_A_QUERY, PIXELS_OF_LABELS = 3, 90  # of the width of a larger one
 WIDEST_PIXELS = 2_400  # pixels that fit on a page of a paper
 
 
@@ -78,7 +80,9 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     """The heat map of queries by systems; None for too many cells, and without a value that counts."""
     measure = evaluation.measures[0]
     systems = evaluation.names
-    counting = evaluation.counting(systems)  # [queries, systems], nan where a value does not count
+    # Three tables [queries, systems]: `counting` has the values that count in the mean, nan for others; `values`
+    # below has all that are known; `why` has the reasons why one does not count, "" where it does.
+    counting = evaluation.counting(systems)
     if counting.size > MOST_CELLS or np.isnan(counting).all():
         return None
     is_bounded = measure.name not in SUMS
@@ -89,22 +93,20 @@ def _heat(evaluation: Evaluation) -> Chart | None:
         {"query": query.key, "text": query.text, "url": ""}
         for query in evaluation.table.record.queries.iloc[easiest_first].itertuples()
     ]
-    values = evaluation.values(systems)[easiest_first].tolist()  # [queries, systems], as are the reasons
+    values = evaluation.values(systems)[easiest_first].tolist()
     why = evaluation.why(systems)[easiest_first].tolist()
     cells = []
-    for row, query in enumerate(queries):
+    for row, key in enumerate(query["query"] for query in queries):
         for column, system in enumerate(systems):
-            cell = _cell(values[row][column], why[row][column])
-            cells.append({"query": query["query"], "system": system, **cell})
+            cells.append({"query": key, "system": system} | _cell(values[row][column], why[row][column]))
     ends = charts.ends(measure)  # the words for the first and the last query, such as easiest and hardest
-    width_in_pixels = 3 * len(queries) + 90  # three for each query, and the labels
     left_out = int(np.isnan(counting).all(axis=1).sum())
     alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
     return Chart(
         "queries",
         charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
         f"{alt_text} per_query.csv has the numbers.",
-        least_width=width_in_pixels if len(queries) > 60 else None,  # up to 60 queries fit any page
+        least_width=PIXELS_A_QUERY * len(queries) + PIXELS_OF_LABELS if len(queries) > NARROW else None,
         title=f"{measure} of each query and system",
         caption=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
         f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",

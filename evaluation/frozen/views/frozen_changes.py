@@ -66,14 +66,17 @@ def changes_in(request: HttpRequest, collection: Collection) -> Changes | None:
 
 
 def parts_that_differ(changes: Changes) -> dict:
-    """The context about the parts that differ, by name, and those that are the same."""
+    """The context about the parts that differ, by name, and those that are the same.
+
+    Guidelines, presentation and scale are named where they differ, and never among those that are the same.
+    """
     differences = {
         "judgments": changes.judgments["first"],  # the first rows that differ; none if all are equal
         "queries": changes.queries.added or changes.queries.removed or changes.edited_queries,
         "systems": changes.systems.added or changes.systems.removed,
         "rankings": changes.rankings,
         "options": changes.options,
-        **{name: True for name, _, _ in changes.terms},  # the scale, the presentation …: those that differ
+        **{name: True for name, _, _ in changes.terms},  # it has only those that differ
     }
     differ = [name for name, difference in differences.items() if difference]
     return {

@@ -166,17 +166,18 @@ def printed(
     return text()
 
 
-def printed_evaluation(evaluation: Evaluation, arguments: dict, aged: int | None = None) -> str:
-    """The evaluation in the format of the arguments, with --per-query by query.
+def printed_evaluation(evaluation: Evaluation, arguments: dict, older_texts: int | None = None) -> str:
+    """The evaluation as the arguments ask for it: in the format of --format, and with --per-query by query.
 
-    aged: the ratings to older texts; None where there are no ratings, but files.
+    older_texts: how many ratings were given to an older text of their document; None for an evaluation of files,
+    which have no texts.
     """
     per_query = arguments["per_query"]
     every_query, means = csv_and_json.every_query, csv_and_json.means
     return printed(
         arguments,
-        document=lambda: csv_and_json.document(evaluation, per_query, aged),
-        table=lambda: every_query(evaluation) if per_query else means(evaluation, aged),
+        document=lambda: csv_and_json.document(evaluation, per_query, older_texts),
+        table=lambda: every_query(evaluation) if per_query else means(evaluation, older_texts),
         text=lambda: as_table(evaluation, per_query),
     )
 

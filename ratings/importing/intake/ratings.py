@@ -309,14 +309,17 @@ def _history(rows: list[StagedRow]) -> list[StagedRow]:
 def _earlier_ratings(
     batch: list[list[StagedRow]], ids: np.ndarray, ratings: list[queue.ImportedRating]
 ) -> Iterator[queue.ImportedRating]:
-    """The rows before the last one of each rater and pair, as history of the new ones among the ratings.
+    """The earlier rows of each rater and pair whose rating is not stored yet: they become its history.
 
-    A stored rating has its history already. ids: of the documents of the pairs.
+    A rating that is stored already keeps the history that it has.
+    batch: the rows of each rater and pair, from the earliest to the latest, which counts.
+    ids: int64[batch], of the document of each pair.
+    ratings: those of the latest rows that are new or change a stored one; `rating_id` is None for new ones.
     """
-    new = {(rating.rater, rating.query_id, rating.document_id) for rating in ratings if rating.rating_id is None}
-    for history, document in zip(batch, ids.tolist(), strict=True):
-        *earlier_rows, latest = history
-        if (latest.rater, latest.query, document) in new:
+    not_stored = {(row.rater, row.query_id, row.document_id) for row in ratings if row.rating_id is None}
+    for rows_of_pair, document in zip(batch, ids.tolist(), strict=True):
+        *earlier_rows, latest = rows_of_pair
+        if (latest.rater, latest.query, document) in not_stored:
             for row in earlier_rows:
                 yield _imported(row, document)._replace(rating_id=queue.HISTORY_ONLY)
 
