@@ -294,6 +294,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 **{name: f"ratings.web.template_tags.{name}" for name in ("figures", "forms", "grades", "paging")},
+                **{name: f"evaluation.page.template_tags.{name}" for name in ("downloads", "numbers")},
                 "accounts": "ratings.people.template_tags",
                 "set_up": "ratings.collection.template_tags",
             },

@@ -185,7 +185,7 @@ def test_nothing_is_called_html_but_what_was_cleaned_or_escaped():
     files = [*code_of_ours(), *(ROOT / "templates").rglob("*.html")]
     found = {path.relative_to(ROOT).as_posix() for path in files if called.search(path.read_text())}
     cleaned = {"config/help/documents.py", "ratings/presentation/guidelines/markdown.py"}
-    rendered = {"evaluation/results/leader.py", "evaluation/templatetags/numbers.py"}
+    rendered = {"evaluation/results/leader.py", "evaluation/page/template_tags/numbers.py"}
     assert found == cleaned | rendered | {
         "ratings/presentation/html.py",
         "templates/_field.html",

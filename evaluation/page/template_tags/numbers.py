@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from ..page import numbers, words
-from ..page.numbers import LOW_MARK, decimals, scored
+from .. import numbers, words
+from ..numbers import LOW_MARK, decimals, scored
 
 register = template.Library()
 
