@@ -13,7 +13,9 @@ import numpy as np
 
 from evaluation.significance import paired
 from evaluation.significance.sampled import Sampled, estimate
-from ratings.importing.sampling.drawing import Stratum, chances, drawn, drawn_more, mixed, stratum_of
+from ratings.importing.sampling.drawing import Stratum, chances, drawn, drawn_more, mixed
+
+from ._strata import stratum_of
 
 DISTINCT, EXPONENTS, SIZES = (20_000, 200_000), (0.7, 1.0, 1.1), (50, 150, 400)
 SEARCHES, SPREAD, APART = 10_000_000, 0.25, 0.134

@@ -17,7 +17,9 @@ from scipy.stats import t as student
 
 from evaluation.significance.nightly import FLIPS, FLIPS_AT_ONCE, Signs, budget, look
 from evaluation.significance.sampled import Sampled, pseudo_values
-from ratings.importing.sampling.drawing import chances, drawn, mixed, stratum_of
+from ratings.importing.sampling.drawing import chances, drawn, mixed
+
+from ._strata import stratum_of
 
 ALPHA, DAYS, EVENT = 0.05, 365, 0.1
 SPREAD = 0.134

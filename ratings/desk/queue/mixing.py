@@ -454,7 +454,9 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     The latter two are in the order of their grades, from a random act on, and then from the first act to that one.
     `count`: how many pairs are read at most for each part of this order.
     """
-    recent_rows, first_rows = _event_range(rater=me.pk)  # each: one row, of the id of an event, or no row
+    recent_rows, first_rows = _event_range(ACTS_BEFORE_REPEAT)(
+        rater=me.pk
+    )  # each: one row, of the id of an event, or no row
     if not recent_rows:
         return []  # the rater has fewer acts than that
     (recent_id,), (first_id,) = recent_rows[0], first_rows[0]
@@ -467,13 +469,11 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     return [RepeatPair(*row) for row in without_doubles]
 
 
-def _first_and_recent_event() -> list[QuerySet]:
-    """Two events of a rater: the one that ACTS_BEFORE_REPEAT - 1 others follow, and the first of all."""
+@cache
+def _event_range(acts: int) -> PreparedUnion:
+    """A statement for two events of a rater: the one that `acts` - 1 others follow, and the first of all."""
     events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
-    return [events.order_by("-pk")[ACTS_BEFORE_REPEAT - 1 : ACTS_BEFORE_REPEAT], events.order_by("pk")[:1]]
-
-
-_event_range = PreparedUnion(_first_and_recent_event)
+    return PreparedUnion(lambda: [events.order_by("-pk")[acts - 1 : acts], events.order_by("pk")[:1]])
 
 
 @cache

@@ -167,7 +167,7 @@ def test_without_the_condition_in_the_update_all_six_join(monkeypatch):
     invitation = invited_now(collection)
     users = [make_user(f"user{i}") for i in range(6)]
     barrier = threading.Barrier(6)
-    monkeypatch.setattr(members, "_accepted", unguarded)
+    monkeypatch.setattr(members, "_use_up", unguarded)
     # Outside a transaction: on SQLite a transaction would queue them up and hide the race.
     unlocked = members.accept.__wrapped__
     race(users, lambda user: unlocked(invitation, user))
@@ -223,7 +223,7 @@ def test_without_the_lock_both_lose_it(monkeypatch):
     for name in ("dora", "emil"):
         make_member(collection, name, Role.ADMIN)
     barrier = threading.Barrier(2)
-    monkeypatch.setattr(members, "_locked", unguarded)
+    monkeypatch.setattr(members, "_lock_to_change", unguarded)
     unlocked = members.set_role.__wrapped__
     race(list(collection.memberships.all()), lambda admin: unlocked(admin, Role.ANALYST))
     assert not collection.memberships.filter(role=Role.ADMIN).exists()

@@ -478,7 +478,7 @@ def test_a_rater_of_another_collection_is_not_found(world):
     assert world.get("rater", other.pk).status_code == 404
 
 
-QUERIES = {"progress": 23, "rater": 26}
+QUERIES = {"progress": 23, "rater": 25}
 
 
 @pytest.mark.parametrize("name", QUERIES)
