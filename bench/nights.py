@@ -66,7 +66,7 @@ def told(watch, year: Year, days: int) -> int:
     for day in range(days):
         year.next_night()
         night = Night(watch=watch, due_at=BEGAN + timedelta(days=day), state=Night.State.FETCHED)
-        nights.keep(night, list(year.lists), nights.store(watch, year.lists.items()))
+        nights.set_rankings(night, list(year.lists), nights.store(watch, year.lists.items()))
         night.save()
         telling.tell(night)
     return len(watch.open_alarms())
