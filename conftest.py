@@ -42,7 +42,7 @@ def pytest_configure(config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config) -> bool | None:
     """Where marks choose the tests of PostgreSQL, leave out the files that have none: most take long to import."""
-    if connection.vendor != "postgresql" or not config.option.markexpr or not collection_path.is_file():
+    if connection.vendor != "postgresql" or not config.option.markexpr or collection_path.suffix != ".py":
         return None
     text = collection_path.read_text(encoding="utf-8")
     return None if re.search(r"mark\.(both_databases|postgresql)\b", text) else True
