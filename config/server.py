@@ -14,10 +14,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
+import django
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from waitress import wasyncore
@@ -135,10 +135,16 @@ def server_on(listener: socket.socket, application: Callable) -> Server:
 
 
 def prepared(environment: Mapping[str, str]) -> None:
-    """Load the application while another process prepares the database and files. Raises SystemExit."""
+    """Load the pages while another process prepares the database and files. Raises SystemExit.
+
+    The application is made later: it serves the static files that are there when it is made.
+    """
     with subprocess.Popen([*MANAGE, "prepare"], stdin=subprocess.DEVNULL, env=environment) as preparing:
         try:
-            import_module("config.wsgi")
+            from .loading import load_late
+
+            django.setup()
+            load_late()
         finally:
             if preparing.wait():  # it has said why
                 raise SystemExit(preparing.returncode)

@@ -1,6 +1,7 @@
 """The server: who is silent, drips or does not read keeps nobody waiting, and bodies are stored only with room."""
 
 import os
+import re
 import resource
 import signal
 import socket
@@ -404,6 +405,23 @@ def test_with_the_sample_it_prints_a_link_for_each_role_and_a_refused_start_ends
         assert subprocess.run(command, env=environment, cwd=ROOT, timeout=PATIENCE).returncode == 1
         with urlopen(link, timeout=PATIENCE) as page:
             assert page.status == 200
+
+
+@pytest.mark.slow
+def test_the_first_start_serves_the_static_files_that_it_collected_meanwhile(tmp_path):
+    of_others = {"DATABASE_URL", "IDEALIST_HOSTS", "IDEALIST_HTTPS"}
+    own = {name: value for name, value in os.environ.items() if name not in of_others}
+    own |= {"IDEALIST_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-m", "config.server", "127.0.0.1:0", "--prepare"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own, cwd=ROOT) as process:
+        try:
+            site = re.search(r"http://\S+", process.stdout.readline())[0]
+            with urlopen(site, timeout=PATIENCE) as page:
+                (sheet,) = re.findall(r'href="/(static/site\.[0-9a-f]+\.css)"', page.read().decode())
+            with urlopen(site + sheet, timeout=PATIENCE) as answer:
+                assert answer.status == 200
+        finally:
+            process.terminate()
 
 
 @pytest.mark.slow
