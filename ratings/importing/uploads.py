@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
 from shutil import disk_usage
@@ -77,7 +78,18 @@ def keep_all(uploaded_files: Iterable[UploadedFile]) -> list[dict]:
     except OSError:
         forget(files)
         raise
-    return files
+    return distinct(files)
+
+
+def distinct(files: Iterable[dict]) -> list[dict]:
+    """The files with distinct names, for messages: s.csv, s (2).csv."""
+    taken: dict[str, dict] = {}
+    for file in files:
+        stem, dot, ending = file["name"].partition(".")
+        names = chain([file["name"]], (f"{stem} ({number}){dot}{ending}" for number in count(2)))
+        name = next(name for name in names if name not in taken)
+        taken[name] = file | {"name": name}
+    return list(taken.values())
 
 
 def folder() -> Path:

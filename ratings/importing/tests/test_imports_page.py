@@ -296,6 +296,14 @@ def test_raters_are_chosen_and_known_then(admin, collection):
     assert checked(admin, job, "ratings", **pair).options["columns"]["raters"] == ""
 
 
+def test_of_two_files_with_one_name_the_right_one_is_named(admin):
+    head = "query,document,rater,grade\n"
+    one, two = f"{head}q1,a,Ann,7\nq1,b,Ann,1\n", f"{head}q2,a,Ann,2\nq2,b,Ann,8\n"
+    send(admin, "ratings", ("s.csv", one), ("s.csv", two))
+    work()
+    assert refusals_of(Job.objects.get()) == [("s.csv", 2), ("s (2).csv", 3)]
+
+
 def test_where_too_much_is_refused_the_page_counts_the_rest(admin, monkeypatch):
     monkeypatch.setattr(report, "REFUSALS_KEPT", 2)
     assert "And 1 more." in page(admin, sent(admin, "ratings", "q1 0 a 7\nq1 0 b 7\nq1 0 c 7\nq1 0 d 3\n"))
