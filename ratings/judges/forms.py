@@ -8,11 +8,10 @@ from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
 from ..presentation.versions import latest_of
 from . import choosing, prompts, sample, wire
-from .versions import VersionSettings
+from .versions import LONGEST_PROMPT, VersionSettings
 
 OTHER_STARTS = (JudgeRun.Choice.IMPORTED, JudgeRun.Choice.PROBES)  # not started by RunForm
 MOST_CALLS_AT_ONCE = 64
-LONGEST_PROMPT = 50_000  # characters
 LIMIT_FIELDS = ("most_calls", "most_cost", "concurrency", "per_minute")  # fields of JudgeRun
 RUN_CHOICES = [(name, label) for name, label in JudgeRun.Choice.choices if name not in OTHER_STARTS]
 

@@ -16,6 +16,7 @@ from . import prompts, wire
 from .answers import PARSER_VERSION, schema_of
 
 DEFAULT_SAMPLING = {"temperature": 0, "top_p": 1, "max_tokens": 50, "frequency_penalty": 0, "presence_penalty": 0}
+LONGEST_PROMPT = 50_000  # characters
 # The fields of the fingerprint: all but these.
 CONTENT_FIELDS = {field.name for field in JudgeVersion._meta.concrete_fields}
 CONTENT_FIELDS -= {"id", "judge", "number", "created_at", "by", "fingerprint"}
@@ -67,8 +68,12 @@ def make_version(judge: Judge, settings: VersionSettings, by=None) -> tuple[Judg
 
 def content_of(collection: Collection, settings: VersionSettings) -> dict[str, Any]:
     """The fields of a version, as CONTENT_FIELDS names them. Raises ValueError."""
+    if not settings.model.strip():
+        raise ValueError("A version names the model that it asks for")
     if settings.endpoint and not settings.endpoint.startswith(("http://", "https://")):
         raise ValueError(f"The address {settings.endpoint!r} does not begin with http:// or https://")
+    if len(settings.own_prompt) > LONGEST_PROMPT:
+        raise ValueError(f"The prompt has {len(settings.own_prompt):,} characters, more than {LONGEST_PROMPT:,}")
     guidelines = collection.latest_guidelines()
     guidelines_text = guidelines.text if guidelines else ""
     presentation = collection.latest_presentation()
@@ -100,11 +105,16 @@ def content_of(collection: Collection, settings: VersionSettings) -> dict[str, A
 
 
 def visible_parts(presented: Presented, paths: tuple[str, ...] | None) -> Presented:
-    """The parts with text, or those of `paths` among them. Raises ValueError if none of a document is left."""
-    visible = prompts.text_parts(presented, paths)
-    if not visible.document:
+    """The parts with text, or those of `paths`. Raises ValueError for other paths, and if no part is left."""
+    shown = prompts.text_parts(presented)
+    if paths is not None:
+        known = {part.path for part in (*shown.document, *shown.query)}
+        if unknown := [path for path in paths if path not in known]:
+            raise ValueError(f"The presentation shows no {unknown[0]}. It has {', '.join(sorted(known))}")
+        shown = prompts.text_parts(presented, paths)
+    if not shown.document:
         raise ValueError("The judge would see nothing of a document. Let it see at least one part with words")
-    return visible
+    return shown
 
 
 def sha_of(content: Any) -> str:

@@ -218,11 +218,16 @@ def test_a_version_is_written_once():
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
+        ({"model": " "}, "names the model"),
         ({"endpoint": "ftp://host"}, "does not begin with http"),
-        ({"sees": ("score",)}, "would see nothing"),
+        ({"sees": ("score",)}, "shows no score"),
         ({"sampling": {"model": "x"}}, "set for every call"),
         ({"sampling": {"stop": ["x"]}}, "no text, number"),
         ({"sampling": [1]}, "no JSON object"),
+        (
+            {"template": "own", "own_prompt": "{query} {document}" + "x" * 50_000},
+            "The prompt has 50,018 characters",
+        ),
     ],
 )
 def test_an_impossible_version_is_refused(wish, said):
