@@ -47,7 +47,7 @@ Lines = Callable[[str], Iterator[bytes]]  # from the name of a file to its lines
 
 
 class Broken(ValueError):
-    """Content that is not what was frozen, or that a newer Idealist made; the message says which."""
+    """A bundle or stored content that cannot be used: the message says why."""
 
 
 @dataclass(frozen=True)
@@ -254,13 +254,15 @@ class Judged:
     def rankings(self, system: System, lines: Iterable[bytes]) -> Rankings:
         """The rankings in a system's run file, one for each query of QUERIES; others are left out.
 
-        A query without lines has an empty ranking if the system lists it as empty, and else none.
+        A query without lines has an empty ranking if the system lists it as empty, and else none. Raises Broken.
         """
         no_ranking = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # documents, scores, tiebreak
         by_query = [no_ranking] * len(self.place)  # by row of the query
         for query, keys, scores in read_run(lines):
             row = self.place.get(query)
             if row is not None:
+                if by_query[row] is not no_ranking:
+                    raise Broken(f"{system.run}: the lines of query {query!r} are not together.")
                 by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
         length = np.array([len(documents) for documents, _, _ in by_query], np.int64)
         present = length > 0
@@ -309,7 +311,7 @@ def read_judgments(name: str, lines: Iterable[bytes]) -> Iterator[tuple[str, str
     else:
         for line in lines:
             query, _, document, grade = line.decode().removesuffix("\n").split(" ")
-            yield query, document, float(grade)
+            yield query, document, float(int(grade))
 
 
 def read_run(lines: Iterable[bytes]) -> Iterator[tuple[str, list[str], list[float]]]:

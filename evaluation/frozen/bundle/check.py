@@ -19,6 +19,16 @@ from .archive import ABOUT_FILE, NUMBERS_FILE, PAIRS_FILE, SUMS_FILE
 from .comparisons import comparisons
 
 ROUNDING = 1e-12  # relative: processors differ in the last digits
+# A bundle that somebody made by hand can hold anything.
+READING_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,7 @@ def check(path: str | Path) -> Checked:
             return _checked(archive)
     except Broken:
         raise
-    # A bundle that somebody made by hand can hold anything.
-    except (zipfile.BadZipFile, zlib.error, LookupError, TypeError, ValueError) as error:
+    except READING_ERRORS as error:
         raise Broken(f"{path} is no whole bundle: {error}.") from error
 
 

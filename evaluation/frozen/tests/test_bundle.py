@@ -6,6 +6,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 import zipfile
 from dataclasses import replace
@@ -314,6 +315,30 @@ def test_a_file_that_is_not_as_its_sum_says_is_refused(tmp_path):
         archive.writestr("more.txt", "x")
     with pytest.raises(CommandError, match="more.txt.*Nothing was compared"):
         call_command("evaluate_bundle", path)
+
+
+def apart(run: str) -> str:
+    """The run with its first line at the end, so that the lines of that query are not together."""
+    first, *others = run.splitlines(keepends=True)
+    return "".join([*others, first])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("settings.json", lambda text: "{}"),
+        ("settings.json", lambda text: json.dumps(json.loads(text) | {"measures": [1]})),
+        ("judgments.jsonl", lambda text: text.replace("q1", "q7", 1)),
+        ("runs/2-good.run", apart),
+    ],
+)
+def test_a_bundle_that_was_made_by_hand_is_refused_where_it_cannot_be_read(tmp_path, monkeypatch, name, change):
+    path = saved(freeze(make_hills())[0], tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        its_hash = json.loads(archive.read("about.json"))["hash"]
+    monkeypatch.setattr(sys.modules[bundle.check.__module__], "hash_of", lambda files: its_hash)
+    with pytest.raises(CommandError, match="Nothing was compared"):
+        call_command("evaluate_bundle", changed(path, name, change))
 
 
 @pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04"])
