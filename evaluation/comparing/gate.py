@@ -34,7 +34,7 @@ def gate_of(
 ) -> dict[str, Any]:
     """The verdict on the release, as a JSON document with an entry for each anchor: see `against_anchor`.
 
-    Several anchors share alpha, so that a false alarm is no likelier. "needed" is the number of queries that would
+    Several anchors share alpha, so that a false alarm is no likelier. "needed" is about how many queries would
     decide; None where none would, or where there is a verdict.
 
     anchors: systems; none for the baselines that a person chose. most_pairs: of queries and documents; with more
@@ -111,7 +111,7 @@ def against_anchor(
 
     plain and expected: the limits of the difference with unjudged documents as the options say, and with them at
     their expected gain, None where that is not defined. The verdict holds in both. log: what stands beside `plain`
-    where the queries were drawn from a log. worst: see `worst`.
+    where the queries were drawn from a log. worst: the queries that lose most.
 
     alpha: the share of this anchor in the alpha of all.
     expected: values by system, float64[queries], with unjudged documents at their expected gain; {} where they are

@@ -12,6 +12,7 @@ from ratings.words import counted
 from ..page.documents import as_text
 from ..page.numbers import decimals, percent
 from ..significance.gate import NOT_WORSE, UNDECIDED, WORSE
+from ..significance.pairs import FEWEST
 
 Document = dict[str, Any]
 
@@ -128,7 +129,8 @@ def undecided(gate: Document) -> list[str]:
         return []
     lines = []
     if gate["needed"]:
-        lines.append(f"At least {gate['needed']:,} queries would decide, if the difference stays.")
+        about = "At least" if gate["needed"] == FEWEST else "About"
+        lines.append(f"{about} {gate['needed']:,} queries would decide, if the difference stays.")
     if any(against["decided_by_judgments"] for against in gate["anchors"]):
         lines.append("Unjudged documents decide it: the two readings disagree.")
     return lines

@@ -12,7 +12,15 @@ from ratings.models import Collection
 from ratings.people.access import readers_page
 
 from ... import record, scores
-from ...page.address import CannotAnswer, evaluated, page, with_expected_in, with_options
+from ...page.address import (
+    PICTURE_PARAMETERS,
+    CannotAnswer,
+    evaluated,
+    page,
+    parameters_without,
+    with_expected_in,
+    with_options,
+)
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...record import cache
@@ -29,7 +37,6 @@ from ...significance import ALPHA, FEWEST, POWER
 from .. import pictures, verdicts
 from ..chosen import ALL, NOTHING_TO_COMPARE, named_in, nothing_to_compare, selection_in, too_few
 from ..gate import gate_of
-from ..parameters import kept_parameters
 
 
 @readers_page
@@ -113,12 +120,13 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     if first not in chosen and second not in chosen:
         return {}
     baseline, release = (first, second) if first in chosen else (second, first)
+    anchors = [name for name in chosen if name != release]
 
     def made() -> dict:
-        return gate_of(collection, asked, release, anchors=(), most_pairs=MOST_PAIRS)
+        return gate_of(collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
 
     # Expected gains take seconds for a large pool.
-    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *chosen), made)
+    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), made)
     by_anchor = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": by_anchor[baseline]}
 
@@ -156,9 +164,9 @@ def for_file(request: HttpRequest, collection: Collection, asked: Asked) -> Comp
 
 def query_string_with(request: HttpRequest, **changes: str) -> str:
     """The query string of this page with some parameters changed: for its files, and for all pairs."""
-    return query_string([*kept_parameters(request, changes), *changes.items()])
+    return query_string([*parameters_without(request, {*changes, *PICTURE_PARAMETERS}), *changes.items()])
 
 
 def hidden(request: HttpRequest) -> list[tuple[str, str]]:
     """Parameters of the address that the form of this page has no control for."""
-    return kept_parameters(request, ("baseline", "system", "pairs", "expected"))
+    return parameters_without(request, {"baseline", "system", "pairs", "expected", *PICTURE_PARAMETERS})

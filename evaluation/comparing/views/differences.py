@@ -17,7 +17,7 @@ from ratings.words import natural
 
 from ... import charts, scores
 from ...measures.refusal import refuse_unknown
-from ...page.address import CannotAnswer, evaluated, page, with_options
+from ...page.address import PICTURE_PARAMETERS, CannotAnswer, evaluated, page, parameters_without, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
 from ...page.numbers import decimals
@@ -29,7 +29,6 @@ from ...scores.asked import query_string
 from ...significance import ALPHA, FEWEST
 from .. import segments
 from ..chosen import NOTHING_TO_COMPARE, nothing_to_compare
-from ..parameters import kept_parameters
 from ..rivals import MOST_BARS, against_rivals
 from ..segments import OnSegment
 
@@ -65,7 +64,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         "why_dropped": scores.why(result.why_dropped),
         "files": query_string_with(request, *pair),
         "swapped": query_string_with(request, *reversed(pair)),
-        "hidden": kept_parameters(request, PARAMETERS),
+        "hidden": parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS}),
         "label": evaluation.label,
         **pictured(collection, asked, rows, pair),
         **by_segment(on_segments, result, whole["difference"]),
@@ -172,7 +171,8 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: t
 
 def query_string_with(request: HttpRequest, baseline: str, system: str) -> str:
     """The query string of another page about this pair, without the parameters of this page alone."""
-    parts = [*kept_parameters(request, PARAMETERS), ("baseline", baseline), ("system", system)]
+    kept = parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS})
+    parts = [*kept, ("baseline", baseline), ("system", system)]
     return query_string(parts)
 
 
@@ -240,7 +240,7 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
         "weighted": result.evaluation.is_weighted,
-        "searched": kept_parameters(request, ("q", "page")),
+        "searched": parameters_without(request, {"q", "page", *PICTURE_PARAMETERS}),
         **paged(request, tables.ordered(shown, SORTS, sort), tables.ROWS_PER_PAGE),
     }
 
