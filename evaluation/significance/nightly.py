@@ -93,7 +93,9 @@ def drop_of(readings: Sequence[np.ndarray]) -> float:
 
 
 def skewness(difference: np.ndarray) -> float:
-    """The skewness of these differences, of which there is at least one; 0 where all are equal."""
+    """The skewness of these differences; 0 where there is none, or all are equal."""
+    if not len(difference):
+        return 0.0
     deviation = difference - difference.mean()
     variance = float(np.mean(deviation**2))
     varies = variance > LEAST_VARIANCE * float(np.mean(difference**2))

@@ -273,9 +273,7 @@ def forget_old() -> None:
     """
     for watch in Watch.objects.all():
         oldest_kept = timezone.now() - timedelta(days=watch.keep_days)
-        last = (
-            watch.nights.filter(state=State.TOLD).order_by("-due_at").values_list("pk", flat=True)[:1]
-        )  # or none
+        last = watch.nights.filter(state=State.TOLD).order_by("-due_at").values_list("pk", flat=True)[:1]
         with_last_verdict = [verdict.night_id for verdict in watch.last_verdicts().values()]
         old = watch.nights.filter(due_at__lt=oldest_kept).exclude(pk__in=[*last, *with_last_verdict])
         if not old.exists():

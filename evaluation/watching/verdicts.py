@@ -12,7 +12,6 @@ flips.
 """
 
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -203,7 +202,7 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     watch = night.watch
     differences, keys = compared.tested
     readings = [reading + watch.margin for reading in differences]  # only a loss above the margin counts
-    days = max((night.due_at - watch.created_at) / timedelta(days=1), 0.0) + 1  # with the first night
+    days = max((night.due_at - watch.created_at).total_seconds() / 86_400, 0.0) + 1  # with the first night
     accrued = nightly.budget(watch.budget / len(KINDS), days)  # what of the budget may be spent by this night
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued - path.spent_earlier
@@ -255,7 +254,7 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
         "allowed": test.allowed,
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
         "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
-        "skewed": nightly.is_skewed(plain_differences),  # False for no difference
+        "skewed": nightly.is_skewed(plain_differences),
         "again": test.again,
         "is_loss": look is not None and shows_loss,
         "why": test.why,
@@ -320,7 +319,7 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     did not confirm: if the same loss is there the next night, it has to be told.
     """
     numbers = before.numbers
-    # It was tested, p, and has a reason why there is no verdict.
+    # It has a p, so it was tested, and a reason why there is no verdict.
     was_unconfirmed = before.kind != Kind.WORSE and numbers["p"] is not None and bool(numbers["why"])
     plain, second = one_night
     # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
