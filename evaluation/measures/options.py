@@ -70,7 +70,7 @@ class Options:
             if self.gain_map is not None:
                 raise WrongOption("gain", f"gain={self.gain} takes no list of grades; gain=map does.")
             return None
-        if not self.gain_map:
+        if self.gain_map is None:
             raise WrongOption("gain", "gain=map needs a gain for each grade, for example map:0=0,1=1,2=3.")
         pairs = self.gain_map.items() if isinstance(self.gain_map, Mapping) else self.gain_map
         numbers = (
@@ -78,6 +78,8 @@ class Options:
             for grade, gain in pairs
         )
         steps = tuple(sorted(numbers))
+        if not steps:
+            raise WrongOption("gain", "gain=map lists no grade.")
         for (grade, gain), (next_grade, next_gain) in zip(steps, steps[1:], strict=False):
             if grade == next_grade:
                 raise WrongOption("gain", f"gain=map lists grade {decimal_text(grade)} twice.")

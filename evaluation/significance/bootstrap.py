@@ -9,6 +9,7 @@ from .draws import BOOTSTRAP_DRAWS, SEED
 from .sums import ROWS_AT_ONCE, weighted_sums
 
 MOST_CACHED_BYTES = 1 << 24  # resamples up to this size are cached
+NUMBERS_AT_ONCE = 1 << 15  # that are drawn together: more of them take longer to count
 
 
 def bootstrap_interval(
@@ -55,10 +56,14 @@ def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     Chunks of uint8[rows, n], with `draws` rows in all.
     """
     generator = np.random.default_rng(seed)
+    drawn_at_once = max(1, NUMBERS_AT_ONCE // n)  # rows
     for start in range(0, draws, ROWS_AT_ONCE):
-        rows = min(ROWS_AT_ONCE, draws - start)
-        drawn = generator.integers(0, n, (rows, n))
-        # Each row gets numbers of its own, so that one bincount counts all rows.
-        drawn += np.arange(rows)[:, np.newaxis] * n
         # The chance that a count exceeds a byte is below 10**-500.
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.uint8)
+        counts = np.empty((min(ROWS_AT_ONCE, draws - start), n), np.uint8)
+        for first in range(0, len(counts), drawn_at_once):
+            rows = counts[first : first + drawn_at_once]
+            drawn = generator.integers(0, n, rows.shape)
+            # Each row gets numbers of its own, so that one bincount counts all rows.
+            drawn += np.arange(len(rows))[:, np.newaxis] * n
+            rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
+        yield counts

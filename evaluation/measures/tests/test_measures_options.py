@@ -115,7 +115,7 @@ def test_options_without_a_meaning_are_refused_with_the_reason(strings, message)
         ({"log_base": True}, "log_base must be a finite number, not True"),
         ({"unjudged": 10**400}, "unjudged must be a finite number, not 10000"),
         ({"gain": "map", "gain_map": {"x": 1}}, "a grade of gain=map must be a finite number, not 'x'"),
-        ({"gain": "map", "gain_map": {}}, "gain=map needs a gain for each grade"),
+        ({"gain": "map", "gain_map": {}}, "gain=map lists no grade"),
     ],
 )
 def test_values_of_another_kind_are_refused(values, message):
