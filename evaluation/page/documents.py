@@ -2,15 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from math import isnan
+
+from ..scores.evaluation import none_for_nan
 
 Table = tuple[list[str], list[list]]  # a CSV table: the names of the columns, and the rows
-
-
-def none_for_nan(value):
-    """The value as Python has it, with None for nan, so that every writer writes the same digits."""
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and isnan(value) else value
 
 
 def numbers(row) -> dict:

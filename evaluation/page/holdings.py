@@ -19,7 +19,7 @@ _ZERO = Value(0)
 def holdings(collection: Collection) -> dict[str, int]:
     """What the collection has, as counts by name.
 
-    At most fourteen database queries. After a rating, only the counts of its query are made again.
+    At most fourteen database queries. Counts by query are made again only for queries that changed.
     """
     version = record.version(collection)
     # PostgreSQL uses the index of done assignments, which is by rater, only with a list of raters.

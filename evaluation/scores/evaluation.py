@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isnan
 
 import numpy as np
 import pandas as pd
@@ -357,9 +358,10 @@ def beside_mean(values: np.ndarray, sampled: Sampled | None) -> dict[str, float 
     return {"plain": none_for_nan(plain), "traffic": none_for_nan(traffic)}
 
 
-def none_for_nan(value: float) -> float | None:
-    """The value as a Python number, with None in place of nan."""
-    return None if np.isnan(value) else float(value)
+def none_for_nan(value):
+    """The value as Python has it, with None for nan, so that every writer writes the same digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 def _intervals(

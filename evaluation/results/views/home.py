@@ -119,8 +119,9 @@ def nights_of(collection: Collection) -> list[dict]:
         latest_first = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
         nights = list(latest_first.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])
         nights.reverse()
-        # It is not among `nights` where all of these are gaps.
-        last_told = latest_first.filter(state="told").only("means", "due_at", "watch").first()
+        last_told = next((night for night in reversed(nights) if night.state == "told"), None)
+        if nights and last_told is None:  # all of these are gaps
+            last_told = latest_first.filter(state="told").only("means", "due_at", "watch").first()
         if last_told:
             last_night = nights[-1]
             row = {"watch": watch, "night": last_told, "mean": last_told.means["mean"]}
