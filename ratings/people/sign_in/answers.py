@@ -12,6 +12,7 @@ from .. import throttle
 from . import tries
 
 TOO_MANY = gettext_lazy("Too many tries. Wait a minute, then try again.")
+ONLY_ORIGIN = "strict-origin"
 
 
 def onward(request: HttpRequest, address: str) -> HttpResponse:
@@ -24,7 +25,9 @@ def onward(request: HttpRequest, address: str) -> HttpResponse:
 
 def refused_for_now(request: HttpRequest) -> HttpResponse:
     """The page that says to wait a minute, where no form can be shown again."""
-    return too_many(request, render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
+    response = too_many(request, render(request, "ratings/too_many.html", {"too_many": TOO_MANY}))
+    response["Referrer-Policy"] = ONLY_ORIGIN  # its address may have the key of a link
+    return response
 
 
 def too_many(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -40,7 +43,7 @@ def without_referrer(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
     @wraps(view)
     def answered(*args, **kwargs) -> HttpResponse:
         response = view(*args, **kwargs)
-        response["Referrer-Policy"] = "strict-origin"
+        response["Referrer-Policy"] = ONLY_ORIGIN
         return response
 
     return answered

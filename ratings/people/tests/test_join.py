@@ -229,6 +229,7 @@ def test_the_log_is_printed_by_that_formatter(settings):
 def test_names_cannot_be_tried_here_without_end(world, monkeypatch):
     """The answer tells which names are taken."""
     clocks.stopped(monkeypatch, 1_000_000)
-    taken = [world.post(by="new", username="boris", password="weak").status_code for _ in range(6)]
-    assert taken == [400] * 5 + [429]
+    answers = [world.post(by="new", username="boris", password="weak") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [400] * 5 + [429]
+    assert answers[-1]["Referrer-Policy"] == "strict-origin"  # the page's address has the key
     assert not world.members()

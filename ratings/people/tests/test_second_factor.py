@@ -155,8 +155,9 @@ def test_a_link_ends_and_a_wrong_one_is_none(anna, monkeypatch):
 
 
 def test_keys_of_links_are_counted():
-    statuses = [Client().post("/accounts/link/x/").status_code for _ in range(throttle.TRIES_PER_ADDRESS + 1)]
-    assert statuses == [404] * throttle.TRIES_PER_ADDRESS + [429]
+    answers = [Client().post("/accounts/link/x/") for _ in range(throttle.TRIES_PER_ADDRESS + 1)]
+    assert [answer.status_code for answer in answers] == [404] * throttle.TRIES_PER_ADDRESS + [429]
+    assert answers[-1]["Referrer-Policy"] == "strict-origin"  # the page's address has the key
 
 
 NAMED = frozenset({"mfa", "urn:two"})

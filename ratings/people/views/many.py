@@ -66,11 +66,13 @@ def withdraw_many(request: SignedInRequest, collection: Collection) -> HttpRespo
     if "sure" not in request.POST:
         context = {"invitations": invitations, "title": f"Withdraw: {counted(len(invitations), 'invitation')}"}
         return render(request, "ratings/many.html", frame(collection, "people") | context)
+    withdrawn = 0
     with transaction.atomic():
         for invitation in invitations:
             with suppress(members.Gone):  # somebody accepted it meanwhile
                 members.withdraw(invitation)
-    messages.success(request, f"{counted(len(invitations), 'invitation is', 'invitations are')} withdrawn.")
+                withdrawn += 1
+    messages.success(request, f"{counted(withdrawn, 'invitation is', 'invitations are')} withdrawn.")
     return redirect("people", collection.slug)
 
 

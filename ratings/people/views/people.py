@@ -68,9 +68,8 @@ def set_role(request: SignedInRequest, collection: Collection, pk: int) -> HttpR
     membership = member_of(collection, pk)
     form = RoleForm(request.POST, initial={"role": membership.role})
     if not form.is_valid():
-        # The page offers only valid roles, so the one error is that the role is no longer what the page showed.
         conflict = f"Somebody else made {shown(membership.user)} {membership.role} meanwhile. Choose again."
-        messages.error(request, conflict)
+        messages.error(request, conflict if form.outdated else "There is no such role. Choose one of the list.")
         return redirect("member", collection.slug, pk)
     role = form.cleaned_data["role"]
     try:
