@@ -13,7 +13,7 @@ urlpatterns = [
     path(f"{NOTICES}webhooks/<int:pk>/remove/", views.remove_webhook, name="remove_webhook"),
     path(f"{NOTICES}webhooks/<int:pk>/test/", views.test_webhook, name="test_webhook"),
     path(f"{NOTICES}webhooks/<int:pk>/allow/", views.allow_webhook, name="allow_webhook"),
-    path(f"{NOTICES}hosts/<int:pk>/end/", allowing.end_host, name="end_webhook_host"),
+    path(f"{NOTICES}hosts/<int:pk>/end/", allowing.end_host, {"purpose": "webhooks"}, name="end_webhook_host"),
     path("mail/notices/<str:signed>/", views.notices_off, name="notices_off"),
     path("mail/work/<str:signed>/", views.no_mail, name="no_mail"),
 ]

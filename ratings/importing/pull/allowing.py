@@ -11,7 +11,7 @@ from ...models import AllowedHost, Collection
 from ...people.access import admin_act, superuser_for
 from ...people.audit import Act, note
 
-PAGES: dict[str, str] = {
+PAGES: dict[str, str] = {  # purpose -> the name of the page on which it is allowed
     AllowedHost.Purpose.PICTURES: "pictures",
     AllowedHost.Purpose.ENGINES: "engines",
     AllowedHost.Purpose.WEBHOOKS: "notices",
@@ -42,10 +42,11 @@ def allow_for(request: HttpRequest, host: str, purpose: str) -> AllowedHost | No
 
 @admin_act
 @transaction.atomic
-def end_host(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Allow a host for its purpose no more, in all collections. What was fetched stays. Only superusers may."""
+def end_host(request: HttpRequest, collection: Collection, pk: int, purpose: str) -> HttpResponse:
+    """Allow a host for this purpose no more, in all collections. What was fetched stays. Only superusers may."""
     superuser_for(request)
-    allowed = get_object_or_404(AllowedHost, pk=pk)
-    allowed.delete()
-    note(Act.HOST_NO_MORE, about=allowed.host, purpose=allowed.purpose)
-    return redirect(PAGES[allowed.purpose], collection.slug)
+    allowed = get_object_or_404(AllowedHost, pk=pk, purpose=purpose)
+    number_deleted, _ = allowed.delete()
+    if number_deleted:  # else somebody else ended it just now
+        note(Act.HOST_NO_MORE, about=allowed.host, purpose=purpose)
+    return redirect(PAGES[purpose], collection.slug)

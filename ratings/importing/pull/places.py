@@ -60,7 +60,8 @@ def listed_place(url: str, allowed: Sequence[str]) -> Place:
     if parts.scheme not in PORTS or not host:
         raise ValueError(f"The URL {url!r} is not an http:// or https:// address with a host")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("The URL has a name or password in it. Put that into an environment variable")
+        cure = "Set a variable IDEALIST_ENGINE_… to it, and name that in the form of the engine"
+        raise ValueError(f"The URL has a name or password in it. {cure}")
     if any(not "!" <= character <= "~" for character in url):
         raise ValueError(f"The URL {url!r} has a blank or a character that must be written as %…")
     if parts.fragment:

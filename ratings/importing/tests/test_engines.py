@@ -439,6 +439,7 @@ def test_a_superuser_ends_that_a_host_is_allowed():
     end = reverse("end_engine_host", args=["hills", host.pk])
     assert end in boss.get(page).content.decode() and end not in admin.get(page).content.decode()
     assert admin.post(end).status_code == 404
+    assert boss.post(reverse("end_engine_host", args=["hills", pictures.pk])).status_code == 404
     boss.post(end)
     assert list(AllowedHost.objects.all()) == [pictures]
 

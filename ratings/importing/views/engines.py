@@ -31,7 +31,7 @@ ROWS_PER_PAGE = FETCHES_SHOWN = 50
 HITS_SHOWN = 5  # of the last answer
 DEPTH_OF_TEST = 10  # results of the query that shows an answer
 SECTION = "imports"
-LARGEST_ANSWER = 400_000  # bytes of the answer that is kept to choose places from
+LARGEST_ANSWER = 1_600_000  # bytes of the answer that is kept to choose places from
 ENGINES = AllowedHost.Purpose.ENGINES
 
 # Whoever asks waits for the engine. More at a time could hold all threads of the server.
