@@ -158,7 +158,7 @@ def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
         candidates = with_usual_names([name for name in names if name not in column.values()], usual_names)
         if role not in chosen and candidates:
             column[role] = candidates[0]
-    if list(names) == ["1", "2"]:  # columns without a header have their numbers as names
+    if list(names) in (["1"], ["1", "2"]):  # columns without a header have their numbers as names
         column.setdefault("text", "1")
     if "text" not in column:
         raise ValueError(f"no column holds the query; the columns are {listed(names)}")

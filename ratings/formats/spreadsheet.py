@@ -43,8 +43,11 @@ def unguarded(cell: str) -> str:
 
 
 def read_cells(cells: list[str], source: Source) -> list[str]:
-    """The texts of a record that `written` made, and "" for NULL; of a raw source as they are. A note tells."""
-    if source.reading.raw:
+    """The texts of a record that `written` made, and "" for NULL; of a raw source as they are.
+
+    A note of the source says that apostrophes were removed.
+    """
+    if source.reading.raw or not any(cell.startswith(("'", NULL)) for cell in cells):
         return cells
     texts = ["" if cell == NULL else unguarded(cell) for cell in cells]
     if any(text and text != cell for text, cell in zip(texts, cells, strict=True)):

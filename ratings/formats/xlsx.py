@@ -40,7 +40,10 @@ def is_xlsx(start: Start) -> bool:
 
 def sheets_of(source: Source) -> list[str]:
     """The names of the visible sheets; none where the workbook cannot be read."""
-    return list(heads_of(source))
+    try:
+        return _visible(_opened(source).wb)
+    except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
+        return []
 
 
 def heads_of(source: Source) -> dict[str, list[str]]:

@@ -147,10 +147,11 @@ def begins_otherwise(files: Sequence[dict]) -> bool:
 
     Of several files, or of an archive, each can have an encoding of its own, so that the answer is no.
     """
-    with stored_sources(files[:1]) as sources:
+    if len(files) > 1:
+        return False
+    with stored_sources(files) as sources:
         source = next(sources)
-        is_single = len(files) == 1 and source.name == files[0]["name"]
-        return is_single and source.begins_in_other_encoding
+        return source.name == files[0]["name"] and source.begins_in_other_encoding
 
 
 def _add_columns(result: Preview, job: Job, format: Format) -> None:

@@ -128,6 +128,8 @@ class RatingsImport(ImportForQueries):
         self.total = self._count_and_check()  # ratings, one for each rater and pair
         grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
         self.report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
+        if self.report.refused:
+            return
         # The queries with ratings, in the files or stored: `_tell` names the others.
         self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
         stored = Rating.objects.filter(rater__collection=self.collection)

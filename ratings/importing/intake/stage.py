@@ -118,6 +118,7 @@ class Import:
 
     def _read(self) -> None:
         """Write the rows of the files into the stage."""
+        raise NotImplementedError
 
     def _check(self) -> None:
         """Refuse what cannot be written."""
@@ -127,6 +128,7 @@ class Import:
 
     def _write(self, job: Job) -> None:
         """Write the rows."""
+        raise NotImplementedError
 
     def _tell(self) -> None:
         """Add to the report what was counted."""

@@ -59,7 +59,9 @@ def _at(url: str, allowed: Sequence[str]) -> bytes:
 
 def from_inside(source: str) -> bytes:
     """The bytes of a data: address. Raises ValueError."""
-    head, _, content = source.partition(",")
+    head, comma, content = source.partition(",")
+    if not comma:
+        raise Unusable("the data: address has no comma")
     if not head.lower().endswith(";base64"):
         return unquote_to_bytes(content)
     try:
