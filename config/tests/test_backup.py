@@ -368,6 +368,21 @@ def test_a_start_on_the_database_of_another_version_is_refused_in_a_sentence(tmp
         assert connection.introspection.table_names() == before
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kept", [0, -1], ids=["a table", "a column"])
+def test_a_backup_that_lacks_a_table_or_a_column_is_refused_and_nothing_is_restored(tmp_path, monkeypatch, kept):
+    def former(apps) -> dict:
+        model, fields = (tables := tables_at(apps)).pop("ratings.system")
+        return tables | ({"ratings.system": (model, fields[:kept])} if kept else {})
+
+    tables_at = backup.tables_at
+    with monkeypatch.context() as before:
+        before.setattr(backup, "tables_at", former)
+        backup.write(tmp_path / "one.zip")
+    with empty_place(tmp_path), pytest.raises(CommandError, match=r"ratings\.system.*Nothing was restored\."):
+        call_command("restore", str(tmp_path / "one.zip"))
+
+
 def test_the_newest_backups_of_upgrades_are_kept(settings, tmp_path):
     settings.DATA_DIR, settings.BACKUP_KEEP = tmp_path, 2
     for number, name in enumerate(("before-0.2.0.zip", "before-0.1.0.zip", "before-0.10.0.zip", "idealist-1.zip")):

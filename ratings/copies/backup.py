@@ -221,6 +221,8 @@ def restore(path: Path, *, progress: Progress = silent) -> dict:
 def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
     """Load all tables and files. Raises Unreadable where what the database keeps differs, and Refused."""
     tables = tables_at(current_apps)
+    if lacking := sorted(set(map(member_of, tables)) - manifest["members"].keys()):
+        raise Unreadable(f"{name}, {lacking[0]}", "the file is missing", NOT_OURS_CURE)
     models = [model for model, _ in tables.values()]
     _lock(models)
     _refuse_rows(models)
@@ -263,18 +265,19 @@ def _refuse_rows(models: Sequence[type[Model]]) -> None:
 
 
 def _load(zip_file: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
-    """Load the rows of a table from a member of a backup.
-
-    `ours`: they were in a database of Idealist, so that validators and choices are not checked again.
-    """
+    """Load the rows of a table from a member of a backup. Raises Unreadable for other columns than it has."""
     with zip_file.open(member) as file:
         names = json.loads(next(file))
         fields_by_name = {field.attname: field for field in fields}
+        if set(names) != fields_by_name.keys():
+            problem = "it has other columns than the table"
+            raise Unreadable(f"{zip_file.filename}, {member}", problem, NOT_OURS_CURE)
         fields_of_file = [fields_by_name[name] for name in names]
 
         def rows_of_file() -> Iterator[list[Any]]:
             for line in file:
                 values = zip(fields_of_file, json.loads(line), strict=True)
+                # They were in a database of Idealist, so that no validator checks them again.
                 yield [stored(field, value, ours=True) for field, value in values]
 
         insert(model, [field.column for field in fields_of_file], rows_of_file())
