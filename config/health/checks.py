@@ -234,10 +234,10 @@ def worker() -> Iterator[Problem]:
 
 def storage() -> Iterator[Problem]:
     """Whether files can be written to the folders of data, uploads and pictures."""
-    folders = [settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR)]
+    folders = {settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR)}
     pictures = Path(settings.STORAGES["pictures"].get("OPTIONS", {}).get("location", settings.DATA_DIR))
     if pictures.exists():  # it is made with the first picture
-        folders.append(pictures)
+        folders.add(pictures)
     for folder in folders:
         try:
             disk.try_out(folder)

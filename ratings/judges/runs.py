@@ -45,7 +45,7 @@ MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
 NONE_GRADED = (
     f"None of the first {MOST_UNGRADED} pairs has a grade. Look below for the reasons. Check the key, or make a"
-    " version that has other parameters or another prompt and sends the schema of the answer, or continue."
+    " version that has other parameters or another prompt, or continue."
 )
 STOPPED_BY_SOMEBODY = "", ""  # in place of state and message, which whoever stopped the run has stored
 ROW_FIELDS = [field.name for field in Answer._meta.fields]
@@ -106,8 +106,9 @@ def _take_over_rows(run: JudgeRun, wanted_asks: set[tuple]) -> set[tuple]:
     for pk, *key in rows.iterator():
         if tuple(key) in wanted_asks:
             row_ids[tuple(key)] = pk
-    taken_over = model.objects.filter(pk__in=among(list(row_ids.values()), "bigint"))
-    taken_over.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
+    if row_ids:
+        taken_over = model.objects.filter(pk__in=among(list(row_ids.values()), "bigint"))
+        taken_over.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
     return set(row_ids)
 
 

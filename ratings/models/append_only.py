@@ -16,7 +16,7 @@ class AppendOnlyQuerySet(models.QuerySet):
 
 
 class AppendOnly(models.Model):
-    """Rows that are written once. Only the database changes them: SET NULL where an account is deleted."""
+    """Rows that are written once. They change only where a person is erased or an account is deleted."""
 
     objects = AppendOnlyQuerySet.as_manager()
 

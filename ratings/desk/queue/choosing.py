@@ -288,9 +288,9 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
 
     `first_group`: the candidates of the first group. `values`: of the blanks of the statement, by their names.
     """
-    group_field = order.ORDERS[key.order].group_field  # None: the order has only one group
+    group_field = order.ORDERS[key.order].group_field
     seen = []  # for each group that was read, the value of this field by which the next statement leaves it out
-    if group_field and first_group:
+    if first_group:
         seen = [getattr(first_group[-1], group_field)]  # any candidate of a group can stand for it
     elif group_field == "query":  # the current query has no candidates left, but others may have
         seen = [values["current_query"]]

@@ -452,11 +452,10 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
 
     First come those that the rater gave back unanswered, then pairs of the current query, then pairs of any query.
     The latter two are in the order of their grades, from a random act on, and then from the first act to that one.
-    `count`: how many pairs are read at most for each part of this order.
+    `count`: how many pairs are read at most for each part of this order but the first.
     """
-    recent_rows, first_rows = _event_range(ACTS_BEFORE_REPEAT)(
-        rater=me.pk
-    )  # each: one row, of the id of an event, or no row
+    # Each: one row, of the id of an event, or no row.
+    recent_rows, first_rows = _event_range(ACTS_BEFORE_REPEAT)(rater=me.pk)
     if not recent_rows:
         return []  # the rater has fewer acts than that
     (recent_id,), (first_id,) = recent_rows[0], first_rows[0]

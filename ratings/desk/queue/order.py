@@ -81,8 +81,7 @@ def _oldest_round(free: QuerySet) -> QuerySet:
 
 class Order(NamedTuple):
     group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
-    # The field of a Candidate that stands for its group in `seen`. None: there is only one group.
-    group_field: str | None = None
+    group_field: str  # of a Candidate, which stands for its group in `seen`
     # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
     by_query: bool = False
 
