@@ -63,9 +63,12 @@ class Standing:
         return {name: numbers.get(name) for name in names}
 
 
-# The names of the numbers, in their order: all fields but system, measure, expected and pk. Documents call the
-# reasons `why`.
-SUMMARY = tuple("why" if number.name == "reasons" else number.name for number in fields(Standing)[2:-2])
+# The names of the numbers, in their order. Documents call the reasons `why`.
+SUMMARY = tuple(
+    "why" if number.name == "reasons" else number.name
+    for number in fields(Standing)
+    if number.name not in ("system", "measure", "expected", "pk")
+)
 
 
 def why(reasons: Mapping[str, int]) -> str:

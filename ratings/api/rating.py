@@ -135,11 +135,16 @@ class OwnOut(Schema):
     token: UUID
     query: str = Field(alias="rating.pair.query.text")
     document: str = Field(alias="rating.pair.document.title")
-    grade: float | None = Field(None, alias="rating.grade.value")
+    grade: float | None
     reason: str = Field(alias="rating.reason")
     comment: str = Field(alias="rating.comment")
     revision: int = Field(alias="rating.revision")
     changed_at: datetime = Field(alias="rating.changed_at")
+
+    @staticmethod
+    def resolve_grade(answer: Answer) -> float | None:
+        grade = answer.rating.grade
+        return float(grade.value) if grade else None
 
 
 @router.post("/collections/{slug:slug}/tasks", response=TasksOut, tags=["rating"], summary="Get what to rate next")

@@ -324,8 +324,9 @@ def list_unjudged(request: TokenRequest, slug: str, asked: Q[OfUnjudged]):
     holes = pooling.holes(collection, system, asked.k)
     rows = []  # each with its place: the id of the query and, within it, the rank of the document
     for of_query in holes:
-        rows += [((of_query.query.pk, hole.place), hole_json(of_query.query, hole)) for hole in of_query.holes]
-    return page_of(rows, asked)
+        rows += [((of_query.query.pk, hole.place), (of_query.query, hole)) for hole in of_query.holes]
+    of_page = page_of(rows, asked)
+    return of_page | {"items": [hole_json(query, hole) for query, hole in of_page["items"]]}
 
 
 # Rows of the database as JSON
