@@ -39,8 +39,8 @@ def write(
 ) -> str:
     """Write the archive into `file`, and return its snapshot id: the SHA-256 of its content.
 
-    The same data give the same bytes. `copied`: without what people did, so that its files are empty. `judges`:
-    with the judges, their prompts and their answers.
+    The same data give the same bytes. `copied`: for a copy of the collection, without what people did. The files
+    of these tables are then empty. `judges`: with the judges, their prompts and their answers.
     """
     archive = FixedZip()
     with snapshot():
@@ -49,7 +49,7 @@ def write(
             rows = () if copied and not table.copied else lines(table, ids)
             file.writelines(archive.add(table.member, _encoded(rows, table.member, progress), large=True))
         digests = _digests(collection)
-    # The pictures themselves need not be part of it: their hashes are.
+    # The id and the list of members are of the tables alone, whose lines have the hashes of the pictures.
     snapshot_id = snapshot_of(archive.sums)
     manifest = {"format": FORMAT, "version": VERSION, "snapshot": snapshot_id, "members": archive.members()}
     for number, digest in enumerate(digests, 1):
@@ -107,10 +107,10 @@ def rows_of(table: Table, collection: Collection) -> QuerySet:
 
 
 def lines(table: Table, ids: Ids) -> Iterator[Line]:
-    """The lines of a table, in the order of their ids."""
+    """The lines of a table, in the order of the ids of its rows."""
     columns = [_column(table, name, ids) for name in table.archive]
     all_lookups = [lookup for column in columns for lookup in column.lookups]
-    adapt = ADAPT.get(table.model)
+    adapt = ADAPT.get(table.model)  # changes a line that differs from its row; None for most tables
     pks = ids.of(table)
     for start in range(0, len(pks), ROWS_AT_ONCE):
         piece = pks[start : start + ROWS_AT_ONCE].tolist()
@@ -123,6 +123,7 @@ def lines(table: Table, ids: Ids) -> Iterator[Line]:
             if adapt:
                 adapt(line)
             batch.append(line)
+        # The keys of the documents of many rankings are read by one query.
         yield from _rankings(batch) if table.model is Ranking else batch
 
 

@@ -4,7 +4,6 @@ A backup is a ZIP with the rows of each table as JSON, by their ids, the files o
 last member. The tables are those of the migrations that the database has, so that an upgrade can back up first.
 """
 
-import hashlib
 import json
 import os
 import threading
@@ -66,7 +65,7 @@ def lower_priority() -> None:
 
 
 def applied_migrations() -> list[Migration]:
-    """The migrations that the database has. Raises Refused for a new one, and for one of another version."""
+    """The migrations that the database has. Raises Refused where it is empty or of another version of Idealist."""
     migrations = sorted(MigrationRecorder(connection).applied_migrations())
     if not migrations:
         raise Refused(
@@ -164,7 +163,7 @@ def _write(file: BinaryIO, made_at: datetime, progress: Progress) -> dict:
     }
     file.writelines(archive.add(MANIFEST, [(json.dumps(manifest, indent=1) + "\n").encode()]))
     file.write(archive.end())
-    return manifest | {"members": package.members_of(manifest)}
+    return manifest | {"members": package.members_of(manifest)}  # in the form that `opened` returns, too
 
 
 def last_id(model: type[Model]) -> int | None:
@@ -219,14 +218,14 @@ def restore(path: Path, *, progress: Progress = silent) -> dict:
 
 
 def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
-    """Load all tables and files. Raises Unreadable where what the database keeps differs, and Refused."""
+    """Load all tables and files. Raises Refused if the database has rows, and Unreadable if it keeps others."""
     tables = tables_at(current_apps)
     if lacking := sorted(set(map(member_of, tables)) - manifest["members"].keys()):
         raise Unreadable(f"{name}, {lacking[0]}", "the file is missing", NOT_OURS_CURE)
     models = [model for model, _ in tables.values()]
     _lock(models)
     _refuse_rows(models)
-    for model in MADE_BY_MIGRATE:
+    for model in MADE_BY_MIGRATE:  # the backup has these rows, too
         model._base_manager.all()._raw_delete("default")
     for table, (model, fields) in tables.items():
         progress(f"loading {table}")
@@ -235,10 +234,7 @@ def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Pro
     for table, (model, fields) in tables.items():
         progress(f"comparing {table}")
         _, expected_sha256 = manifest["members"][member_of(table)]
-        sha256 = hashlib.sha256()
-        for line in rows(model, fields):
-            sha256.update(line)
-        if sha256.hexdigest() != expected_sha256:
+        if package.sha256_of(rows(model, fields)) != expected_sha256:
             raise Unreadable(f"{name}, {member_of(table)}", "the database keeps other rows", package.COPY_AGAIN)
     for member in manifest["members"]:
         if member.startswith("files/"):

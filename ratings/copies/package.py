@@ -4,7 +4,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from ..formats.refusal import Refusal
@@ -43,8 +43,7 @@ def opened(file: BinaryIO, name: str, format: str, version: int, cure: str) -> t
     try:
         with package.open(MANIFEST) as text:
             manifest = json.loads(text.read(MOST_MANIFEST_BYTES))
-        its_format = manifest["format"]
-        its_version = manifest["version"]
+        its_format, its_version = manifest["format"], manifest["version"]
         members = members_of(manifest)
     except (*DAMAGE_ERRORS, ValueError, TypeError) as error:
         raise Unreadable(f"{name}, {MANIFEST}", f"it cannot be read ({error})", COPY_AGAIN) from error
@@ -73,15 +72,15 @@ def blocks(package: zipfile.ZipFile, name: str, member: str) -> Iterator[bytes]:
         raise Unreadable(f"{name}, {member}", f"it is damaged ({error})", COPY_AGAIN) from error
 
 
-def digest(package: zipfile.ZipFile, name: str, member: str) -> str:
+def sha256_of(pieces: Iterable[bytes]) -> str:
     sha256 = hashlib.sha256()
-    for block in blocks(package, name, member):
-        sha256.update(block)
+    for piece in pieces:
+        sha256.update(piece)
     return sha256.hexdigest()
 
 
 def check(package: zipfile.ZipFile, name: str, members: dict[str, Any]) -> None:
     """Read all members. Raises Unreadable where one differs from the manifest."""
     for member, (_, expected) in members.items():
-        if digest(package, name, member) != expected:
+        if sha256_of(blocks(package, name, member)) != expected:
             raise Unreadable(f"{name}, {member}", f"it is not the file that {MANIFEST} names", COPY_AGAIN)

@@ -28,12 +28,12 @@ Kind = RatingEvent.Kind
 def export(user: User, *, now: datetime | None = None) -> Iterator[str]:
     """All data about a person, as pieces of one JSON document.
 
-    A repeat is exported as an ordinary rating, and gold pairs are not marked: whoever goes on rating must not
-    recognise such pairs.
+    A repeat (a pair that the person grades again) is exported as an ordinary rating, and gold pairs (whose grade
+    is known beforehand) are not marked: whoever goes on rating must not recognise such pairs.
     """
     raters = Rater.objects.filter(user=user)
     events = with_tokens(in_pieces(events_of(user, raters)), raters)
-    # One row, or the rows one by one.
+    # Name in the document -> one row, or the rows one by one.
     parts: dict[str, dict | Iterable[dict]] = {
         "account": next(listed(User.objects.filter(pk=user.pk), ACCOUNT)),
         "memberships": listed(user.memberships, "collection=collection__name role"),
@@ -101,13 +101,16 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
-    """Each event with the token of the task that the person saw: that of the check, or else of the pair."""
-    checks: dict[tuple, Check] = {}
-    for row in Check.objects.filter(rater__in=raters):
-        checks[row.rater_id, row.pair_id, row.kind] = row
+    """Each event with the token of the task that the person saw.
+
+    A warm-up and a repeat are checks, which have tokens of their own. Any other task has the token of its pair.
+    """
+    rows = Check.objects.filter(rater__in=raters)
+    checks: dict[tuple, Check] = {(row.rater_id, row.pair_id, row.kind): row for row in rows}
     for event in events:
         act = event.undoes or event  # an undo concerns what the undone act did
-        was_put_off = act.kind == Kind.SKIP  # a repeat, or the pair itself, if there was no repeat at that time
+        # A SKIP put off the repeat, if there was one by then, or else the pair.
+        was_put_off = act.kind == Kind.SKIP
         check = checks.get((act.rater_id, act.pair_id, Kind.REPEAT if was_put_off else act.kind))
         if check is None or (was_put_off and act.created_at < check.created_at):
             yield event, event.pair.token

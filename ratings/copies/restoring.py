@@ -110,7 +110,7 @@ def _record(table: Table, line: bytes) -> dict[str, Any]:
     for name in table.archive:
         column = table.model._meta.get_field(name)
         if column.is_relation or isinstance(column, PackedArrayField):
-            continue  # numbers of lines, and the lists of a ranking: `Restoring` turns them into columns
+            continue  # `Restoring` converts references to rows, and the lists of a ranking
         try:
             record[name] = stored(column, record[name])
         except ValueError as error:
@@ -148,7 +148,7 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
         for picture in pictures:
             is_too_large = zip.getinfo(picture).file_size > MOST_BYTES
-            if is_too_large or picture_file(package.digest(zip, name, picture)) != picture:
+            if is_too_large or picture_file(package.sha256_of(package.blocks(zip, name, picture))) != picture:
                 raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
         digests = frozenset(Path(picture).stem for picture in pictures)
@@ -176,8 +176,8 @@ def copy(source: Collection, *, progress: Progress, job: Job) -> Report:
 def restore(archive: Archive, slug: str, *, progress: Progress = silent, job: Job | None = None) -> Report:
     """The report of making a collection `slug` from the archive. If it has a refusal, nothing was written.
 
-    That of a copying job counts as new, made now by its account, which becomes the admin. Raises ValueError for a
-    slug that is taken or invalid, and Superseded if the job was cancelled.
+    The collection of a copying job counts as made now, by the account of the job, which becomes its admin. Raises
+    ValueError for a slug that is taken or invalid, and Superseded if the job was cancelled.
     """
     if problem := wrong_slug(slug):
         raise ValueError(problem)
@@ -213,10 +213,10 @@ def wrong_slug(slug: str) -> str:
 def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progress) -> None:
     """Write the pictures, the rows, the admin and the job. Raises Refused and Superseded."""
     archive = restoring.archive
-    copying = job if job and job.kind == Job.Kind.COPY else None
-    if copying:
+    copy_job = job if job and job.kind == Job.Kind.COPY else None
+    if copy_job:
         created_at = str(timezone.now().replace(tzinfo=None))  # in the form of the database
-        restoring.collection_values |= {"name": copying.options["name"], "created_at": created_at}
+        restoring.collection_values |= {"name": copy_job.options["name"], "created_at": created_at}
     for digest in sorted(archive.pictures):
         store.keep(archive.zip.read(picture_file(digest)))  # a file that no row names is removed later
     try:
@@ -225,10 +225,10 @@ def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progres
     except IntegrityError as error:
         problem = f"somebody made a collection {slug!r} meanwhile"
         raise Refused([Refusal(archive.name, line=0, problem=problem, cure=("Choose another name.",))]) from error
-    for table in archive.tables[1:]:
+    for table in archive.tables[1:]:  # the first one is that of the collection
         restoring.write(table, progress)
-    if copying and copying.by:
-        Membership.objects.create(collection=collection, user=copying.by, role=Role.ADMIN)
+    if copy_job and copy_job.by:
+        Membership.objects.create(collection=collection, user=copy_job.by, role=Role.ADMIN)
     _end_job(job, collection, restoring)
 
 
@@ -240,7 +240,7 @@ def _end_job(job: Job | None, collection: Collection, restoring: "Restoring") ->
     if job is None:
         files = [{"name": Path(restoring.archive.name).name}]
         job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **end_of_job)
-    elif not job.mine().update(**end_of_job):
+    elif not job.mine().update(**end_of_job):  # cancelled, or another worker took it up
         raise Superseded
     job.collection = collection
     report.job = job.pk
@@ -291,17 +291,14 @@ class Restoring:
             self._refuse(TABLES[Picture], number, problem)
 
     def _check_table(self, table: Table, progress: Progress) -> None:
-        """Check the lines of a file, until too many are refused, and how many there are."""
+        """Check each line of a file, and then their number. Stops where too many lines are refused."""
         expected_lines = 1 if table.model is Collection else self.archive.counts[table.member]
         checked_lines = 0
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
             checked_lines += len(batch)
-            records = []  # without those that are refused already
-            for number, record in batch:
-                if isinstance(record, Refusal):
-                    self.report.refuse(record)
-                else:
-                    records.append((number, record))
+            for refusal in (record for _, record in batch if isinstance(record, Refusal)):
+                self.report.refuse(refusal)
+            records = [(number, record) for number, record in batch if not isinstance(record, Refusal)]
             self._remember_keys(table, records)
             for number, problem in self._resolve_references(table, records):
                 self._refuse(table, number, problem)
@@ -342,8 +339,9 @@ class Restoring:
     ) -> Iterator[tuple[int, str]]:
         """Replace the references of a column by numbers of lines of `target`.
 
-        A reference is a natural key or, to a table without one, a number of a line already: in the same file that
-        of an earlier line. Yields number and problem of each line whose reference leads nowhere.
+        A reference is a natural key. To a table without natural keys it is the number of a line already; in the
+        same file the line must be an earlier one. Yields number and problem of each line whose reference leads
+        nowhere.
         """
         may_be_none = table.model._meta.get_field(name).null
         lines_by_key = {}
@@ -409,14 +407,14 @@ class Restoring:
         self.ids[table.model] = array("q", [0])  # place 0 is unused, as lines count from 1
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
+            # Going through the problems replaces the references. There are no problems, as all lines were checked.
             for number, problem in self._resolve_references(table, batch):
                 raise AssertionError(f"line {number}: {problem}, although it was checked before")
             ids = new_ids(table.model, len(batch))
             # Before `_row` looks ids up: an event that undoes another may refer to a line of the same batch.
             self.ids[table.model].extend(ids)
-            rows = []
-            for pk, (_, record) in zip(ids, batch, strict=True):
-                rows.append(defaults | {"id": pk} | self._row(table, record))
+            ids_and_lines = zip(ids, batch, strict=True)
+            rows = [defaults | {"id": pk} | self._row(table, record) for pk, (_, record) in ids_and_lines]
             self._renew_tokens(table.model, rows)
             self._insert(table, rows, first_line=batch[0][0])
             self._remember(table.model, rows)
@@ -426,7 +424,8 @@ class Restoring:
     def _row(self, table: Table, record: dict[str, Any]) -> dict[str, Any]:
         """The row of a line, by column.
 
-        A line names rows of other tables by the number of their line, for which `ids` has the new id.
+        A line names rows of other tables by the number of their line, for which `ids` has the new id. Columns that
+        no archive has, as they follow from others, are added.
         """
         row = {}
         for name, value in record.items():
@@ -494,8 +493,6 @@ def _own_key(table: Table, record: dict[str, Any]) -> Any:
 
 def _defaults(model: type[Model]) -> dict[str, Any]:
     """{column: its default}, in the form of the database."""
-    defaults = {}
-    for column in model._meta.concrete_fields:
-        default = column.get_default()
-        defaults[column.attname] = json.dumps(default) if isinstance(default, dict | list) else default
-    return defaults
+    defaults = {column.attname: column.get_default() for column in model._meta.concrete_fields}
+    json_defaults = {name: json.dumps(value) for name, value in defaults.items() if isinstance(value, dict | list)}
+    return defaults | json_defaults

@@ -38,7 +38,11 @@ def with_keys(drawn: QuerySet) -> QuerySet:
 
 
 def pair_of(drawn: Drawn) -> dict[str, Any]:
-    """The pair and its round by COLUMNS. The four fields of the aim are as they were stored, unchecked."""
+    """The pair and its round by COLUMNS.
+
+    Measure, options, systems and gains are of the aim, which says what the round was drawn for. They are as they
+    were stored, unchecked; None where the aim lacks them.
+    """
     round, aim, seen = drawn.round, drawn.round.aim, drawn.round.seen
     return {
         "round": round.number, "method": round.method, "seed": round.seed, "measure": aim.get("measure"),

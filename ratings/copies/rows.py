@@ -46,17 +46,17 @@ def ratings(
 ) -> Iterator[RatingLine]:
     """All ratings that count, ordered by query, document and rater, so that equal databases give equal files.
 
-    `names`: id → the name to use in place of the rater's own. Two database queries for each query of the
-    collection, and two more. Raises ValueError if `format` cannot distinguish the queries.
+    `names`: id of a rater → the name to use in place of the rater's own. Two database queries for each query of
+    the collection, and two more. Raises ValueError if `format` cannot distinguish the queries.
     """
-    query_name = query_names(collection, format)
-    for query, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
-        rows = Rating.objects.counted().filter(pair__query=query).values_list(*RATING_LOOKUPS)
-        seconds_of = _seconds(query)
+    query_name = query_names(collection, format)  # by key
+    for query_id, key in sorted(collection.queries.values_list("pk", "key"), key=lambda row: row[1]):
+        rows = Rating.objects.counted().filter(pair__query=query_id).values_list(*RATING_LOOKUPS)
+        seconds_of = _seconds(query_id)
         lines = []
-        for pair, document, rater, own_name, grade, reason, comment, rated_at in rows:
-            name = own_name if names is None else names[rater]
-            rating = grade, reason, comment, seconds_of.get((pair, rater)), rated_at
+        for pair_id, document, rater_id, own_name, grade, reason, comment, rated_at in rows:
+            name = own_name if names is None else names[rater_id]
+            rating = grade, reason, comment, seconds_of.get((pair_id, rater_id)), rated_at
             lines.append(RatingLine(0, query_name[key], document, name, *rating))  # line 0: of no file
         yield from sorted(lines, key=lambda line: (line.document, line.rater))
 

@@ -28,15 +28,15 @@ def with_metadata(run: Iterable[str | bytes], system: System, how: str) -> Itera
 
 
 def facts_of(system: System) -> dict[str, Any]:
-    """The metadata of the run of a system, as nested names and values of ir_metadata. Five queries."""
+    """The metadata of the run of a system, as nested names and values of ir_metadata. Five database queries."""
     collection = system.collection
     facts: dict[str, Any] = {"tag": system.name.replace(" ", BLANK)}
     if system.description:
         facts["method"] = {"description": system.description}
     jobs = Job.objects.filter(pk__in=system.rankings.values("job"))
-    fetched = jobs.filter(kind__in=FETCHING_KINDS).select_related("by").order_by("-pk").first()
-    if fetched:
-        facts |= _fetched(fetched)
+    fetching_job = jobs.filter(kind__in=FETCHING_KINDS).select_related("by").order_by("-pk").first()
+    if fetching_job:
+        facts |= _fetched(fetching_job)  # "implementation" and, if a person asked for it, "actor"
     facts["data"] = {"test collection": {"name": collection.name, "topics": collection.queries.count()}}
     facts["idealist"] = {
         "exported with": f"Idealist {settings.VERSION}",
@@ -44,7 +44,7 @@ def facts_of(system: System) -> dict[str, Any]:
         "rankings": system.rankings.count(),
     }
     if ended_at := jobs.aggregate(last=Max("ended_at"))["last"]:
-        facts["idealist"]["fetched" if fetched else "imported"] = ended_at.isoformat(timespec="seconds")
+        facts["idealist"]["fetched" if fetching_job else "imported"] = ended_at.isoformat(timespec="seconds")
     return facts
 
 

@@ -49,7 +49,8 @@ def back_up_slowly() -> None:
 def back_up_if_due(*, now: datetime | None = None) -> None:
     """Make a backup if one is due. If several workers call it, one makes it.
 
-    After a failure, or where a worker died, the next try comes when the claim has ended.
+    The claim in the cache keeps the others from it. After a failure, and where a worker died, it stays until
+    it expires, and then the next try comes.
     """
     now = now or timezone.now()
     try:

@@ -43,11 +43,9 @@ def plain(value: Any) -> Any:
         return value.astimezone(UTC).isoformat()
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, np.ndarray):
-        return b64encode(value.tobytes()).decode()
-    if isinstance(value, bytes | memoryview):
-        return b64encode(value).decode()
-    if isinstance(value, dict | list):
+    if isinstance(value, np.ndarray | bytes | memoryview):
+        return b64encode(bytes(value)).decode()
+    if isinstance(value, dict | list):  # PostgreSQL keeps neither the order of names nor exponents
         return as_stored(json.dumps(value, sort_keys=True))
     return value + 0.0 if isinstance(value, float) else value  # -0.0 becomes 0.0
 
