@@ -99,7 +99,7 @@ class Statement:
 
     def _prepare(self, connection) -> None:
         """Prepare the statement on this connection, unless it is prepared there."""
-        driver = connection.connection
+        driver = connection.connection  # that of the driver, to which a prepared statement belongs
         if driver in self._prepared:
             return
         types = ", ".join(place.field.rel_db_type(connection) for place in self._places)

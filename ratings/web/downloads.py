@@ -87,8 +87,7 @@ def sent(file: BinaryIO, name: str) -> FileResponse:
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
     if name.endswith((".zip", ".parquet", ".xlsx")):
-        # So that the response is not compressed a second time.
-        response["Content-Encoding"] = "identity"
+        response["Content-Encoding"] = "identity"  # so that the response is not compressed a second time
     else:
         media_type = response["Content-Type"].replace("application/octet-stream", "text/plain")
         response["Content-Type"] = f"{media_type}; charset=utf-8"

@@ -54,7 +54,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpResponse:
     """The answer 503. Its page has the sent form with its idempotency key, so that it counts once if sent again.
 
-    The page does not name the account, as that would take a query.
+    The page does not name the account, as that would take a query. `trouble`: that of a disk; None if something
+    else failed.
     """
     if trouble:
         reason = gettext(disk.MESSAGES[trouble])

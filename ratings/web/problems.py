@@ -82,7 +82,7 @@ class ProblemDocuments:
             return response
         problem = Problem(response.status_code).response()
         for name, value in response.headers.items():
-            # Others that begin with Content- tell of the page in HTML.
+            # The other headers that begin with Content- describe the page in HTML.
             if not name.startswith("Content-") or name == "Content-Security-Policy":
                 problem.headers.setdefault(name, value)
         return problem

@@ -10,8 +10,9 @@ Columns = Sequence[tuple[str, str, bool]]  # name in the address, text, whether 
 
 
 def heads(columns: Columns, sort: str | None = None) -> list[dict]:
-    """The heads of a table. With `sort`, the present order, they are links that sort.
+    """The heads of a table. With `sort`, they are links that sort.
 
+    `sort`: the name of the column by which the table is sorted now, after a "-" descending.
     "state": how the column is sorted now; "sort": the order to which the link leads.
     """
     cells = []

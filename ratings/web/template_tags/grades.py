@@ -24,6 +24,7 @@ def tone(value: float, scale: Iterable[float]) -> str:
         return "z"
     if nearest < 0:
         negative = [step for step in steps if step < 0]
+        # n2 from half of the lowest step down. A single negative step is n1.
         return "n2" if len(negative) > 1 and nearest <= min(negative) / 2 else "n1"
     positive = [step for step in steps if step > 0]
     place = positive.index(nearest) + 1  # from the lowest; four tones are spread over all places
