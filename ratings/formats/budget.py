@@ -15,8 +15,9 @@ class TooMuch(ValueError):
 class Budget:
     """The bytes that one file, or several together, may become: unpacked and, counted separately, as rows.
 
-    The limit is `ratio` times the bytes that were sent, and at most `most`. Twice the bytes sent is always
-    allowed. `whole`: the budget of all files together, in which the bytes of this one count, too.
+    The limit is `ratio` times the bytes that were sent, at least HARMLESS_BYTES and at most `most`. Twice the
+    bytes sent is always allowed. `whole`: the budget of all files together, in which the bytes of this one count,
+    too.
     """
 
     def __init__(self, most: int = MOST_BYTES, ratio: int = MOST_RATIO, *, whole: "Budget | None" = None) -> None:
@@ -59,7 +60,7 @@ class Budget:
         by_ratio = max(HARMLESS_BYTES, self.ratio * self.sent)
         if size <= max(2 * self.sent, min(self.most, by_ratio)):
             return
-        if self.most <= by_ratio:
+        if self.most <= by_ratio:  # `most` is what limits it
             raise TooMuch(f"{problem} to more than {counted(self.most >> 20, 'megabyte')}")
         sent = "its size" if self.whole else "what was sent"
         raise TooMuch(f"{problem} to more than {self.ratio:,} times {sent}")

@@ -181,14 +181,15 @@ def layout_of(
     """Which of the columns `names` holds what: first as people chose (`chosen`), then by their usual names.
 
     `chosen`: a role for which people chose "" has no column.
-    `uniform`: whether all records have these columns. Then, in ratings, each rater may have a column, unless one
-    column holds all raters or all grades, or people chose those of raters. Where each rater may have one, a column
-    without a usual name is of a rater if it is named for one of `people` or as raters often are, else doubtful.
+    `uniform`: whether all records have these columns. Only then may each rater have a column of ratings, and only
+    where no column holds all raters or all grades and people chose no columns of raters. Of the columns without a
+    usual name, those named for one of `people` or as raters often are then belong to raters. The others are
+    doubtful.
     Raises ValueError where people chose a column that does not exist, and where no column holds what rows of
     `kind` need.
     """
     names = list(names)
-    role_of_several = SEVERAL.get(kind, "")  # RATERS or FIELDS, which several columns may have; "" for results
+    role_of_several = SEVERAL.get(kind, "")  # the role that several columns may have; "" for results
     check_chosen(f"column of {kind}", [*NAMES[kind], role_of_several], names, chosen)
     raters, fields = (tuple(names_in(role, chosen.get(role, ""))) for role in (RATERS, FIELDS))
     doubtful: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ def records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]] | 
     def text_lines() -> Iterator[str]:
         """The lines for csv.reader, each with its end. Sets `last_line`, and adds each line to `record_size`.
 
-        The loop over the records, below, sets that back to 0 after each of them.
+        The loop over the records, below, sets `record_size` back to 0 after each record.
         Raises Refused for the first line that is refused: a quoted cell may run over lines, so nobody knows where
         the next record would begin. Also for a record that is too long.
         """

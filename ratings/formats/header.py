@@ -66,7 +66,7 @@ def first_records(start: Start, delimiter: str) -> list[list[str]]:
             cells = row[: MOST_COLUMNS + 1]
             if any(cell.strip() for cell in cells):
                 records.append(cells)
-            if len(records) > SAMPLED_RECORDS:  # the first one and the others
+            if len(records) > SAMPLED_RECORDS:  # the first record and so many below it
                 break
     return records
 
@@ -86,13 +86,15 @@ def names_columns(kind: str, first: list[str], below: list[list[str]]) -> bool |
     cells = [cell.strip() for cell in first]
     if kind != "queries":
         roles = {usual_role(kind, cell) for cell in cells}
+        # Cells without the usual names are taken for a header, too, unless one is a number.
         return set(NEEDED[kind]) <= roles or not any(map(is_number, cells))
     sign_count = sum(map(is_usual, cells)) + _stands_above_ids(cells, below)  # what speaks for a header
     if not sign_count:
         return False
-    # A digit speaks against a header, and a single column shows too little.
-    unusual_with_digit = any(_digit.search(cell) for cell in cells if not is_usual(cell))
-    return True if sign_count > 1 and len(cells) > 1 and not unusual_with_digit else None
+    if sign_count == 1 or len(cells) == 1:  # one sign or one column shows too little
+        return None
+    # A digit speaks against a header.
+    return None if any(_digit.search(cell) for cell in cells if not is_usual(cell)) else True
 
 
 def _stands_above_ids(cells: list[str], below: list[list[str]]) -> bool:

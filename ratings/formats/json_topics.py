@@ -111,22 +111,22 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         # A topic in a list has the path (3,), or ("topics", 3) where a member of an object holds the list. Of a
         # topic under the key q1, ("q1",) is the text, and ("q1", "need") is a member.
         key, *names = part.path
-        is_in_list = isinstance(part.path[-1], int)
-        if is_in_list and names and key not in TOPIC_LIST_MEMBERS:
-            yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
-            return
-        if is_in_list and isinstance(part.value, dict):
-            yield part.line, part.value
-        elif is_in_list:
-            problem = f"{values.quoted(part.value)} is given where a topic is expected"
-            yield source.refusal(part.line, problem, CURE)
-        else:
-            if record and record["key"] != key:  # the members of the next topic begin
-                yield line, record
-                record = {}
-            if not record:
-                line = part.line
-            record |= {names[0] if names else "text": part.value, "key": key}
+        if isinstance(part.path[-1], int):
+            if names and key not in TOPIC_LIST_MEMBERS:
+                yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
+                return
+            if isinstance(part.value, dict):
+                yield part.line, part.value
+            else:
+                problem = f"{values.quoted(part.value)} is given where a topic is expected"
+                yield source.refusal(part.line, problem, CURE)
+            continue
+        if record and record["key"] != key:  # the members of the next topic begin
+            yield line, record
+            record = {}
+        if not record:
+            line = part.line
+        record |= {names[0] if names else "text": part.value, "key": key}
     if record:  # the last topic
         yield line, record
 

@@ -82,9 +82,10 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def _cells(text: str) -> tuple[str, str, str, str]:
-    """(query, document, grade, text after the document) of a line; the text is "" where the document has a label.
+    """(query, document, grade, text after the document) of a line such as "2 qid:q1 1:0.5 # d1 red shoes".
 
-    What follows a label is more of the document, such as "docid = d1 inc = 1 prob = 0.5".
+    The text is "" where the document has a label, as in "# docid = d1 inc = 1 prob = 0.5": what follows is then
+    about the document.
     """
     line = _line.fullmatch(text)
     if line is None:

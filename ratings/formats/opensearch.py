@@ -74,15 +74,18 @@ def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topi
 
 
 def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, member: str) -> Iterator:
-    """The rows of each record in the list `member`, at the top of the file or in each hit of a search's answer.
+    """The rows of each record in the list `member`, of the file or of each hit in a saved answer of OpenSearch.
 
-    `rows_of`: makes the rows of the line and a record.
+    For the member "requests" the file is {"requests": [RECORD, …]}, and the answer {"hits": {"hits": [HIT, …]}},
+    whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes the rows of the line and a record.
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
         """The rows of the records in a part; none for a part that has none. Raises ValueError."""
-        records = [part.value] if part.path[0] == member else []  # at the top, each record is a part of its own
-        if part.path == ("hits", "hits"):  # in an answer, the list of all hits is one part
+        records = []
+        if part.path[0] == member:  # of the file, each record is a part of its own
+            records = [part.value]
+        elif part.path == ("hits", "hits"):  # in an answer, the list of all hits is one part
             for hit in list_of(part.value, "hits"):
                 document = object_of(object_of(hit, "hit").get("_source"), "_source")
                 records += list_of(document.get(member), member)

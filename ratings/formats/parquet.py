@@ -39,8 +39,7 @@ def records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
     try:
         file = _opened(source)
         if problem := _wrong_in(file):
-            yield source.stop(0, problem, CURE)
-            return
+            raise Unopened(problem, CURE)
         # First by the sizes that the file gives of itself. They may be wrong, so decoded rows are counted, too.
         source.budget.check_unpacking(sum(group.total_byte_size for group in _row_groups(file)))
         checked_columns = [field.name for field in file.schema_arrow if not _is_plain(field.type)]

@@ -163,7 +163,7 @@ def read_snapshot_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
 def write_book(rows: Iterable[RatingLine], *, raw: bool = False) -> Iterator[str]:
     """A CSV with a row for each query and document and a column for each rater, as Quepid imports it into a book.
 
-    It has no place for comments, times and reasons. `rows` must be grouped by query and document. Raises
+    The CSV has no place for comments, times and reasons. `rows` must be grouped by query and document. Raises
     ValueError for a rater whose name would be read as that of another column. `raw`: a spreadsheet may compute
     cells.
     """

@@ -73,9 +73,10 @@ def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
     `lines` and `scores`: the number of the line and the score of each result, int64 and float64[results].
     """
     scores_32 = in_32_bits(scores)
-    is_near_neighbour = (scores_32[1:] == scores_32[:-1]) & (scores[1:] != scores[:-1])
+    # bool[results - 1], of each result but the first: whether its score and the one before it are a near tie.
+    ties_nearly = (scores_32[1:] == scores_32[:-1]) & (scores[1:] != scores[:-1])
     is_descending = not (scores_32[1:] > scores_32[:-1]).any()
-    if is_descending and not is_near_neighbour.any():
+    if is_descending and not ties_nearly.any():
         return None  # in descending order, only neighbours can be equal; most files are so, and need no sort
     # Sorted into groups of scores that are equal in 32 bits, and by line within a group.
     order = np.lexsort((lines, scores_32))
@@ -86,7 +87,7 @@ def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
     differing_indices = np.flatnonzero(scores != earlier_scores)
     if not differing_indices.size:
         return None
-    first = differing_indices[np.argmin(lines[differing_indices])]  # on the first line
+    first = differing_indices[np.argmin(lines[differing_indices])]  # on the line with the lowest number
     return NearTie(int(lines[first]), float(scores[first]), float(earlier_scores[first]))
 
 
@@ -131,11 +132,9 @@ def repeats(ranking: FoundRanking, sources: Sequence[Source]) -> Iterator[Refusa
     cure = [TWO_RANKINGS_CURE] if begins_anew(ranking) else [KEEP_ONE, KEEP_FIRST]
     first_index: dict[str, int] = {}  # of each document
     for i, key in enumerate(ranking.documents):
-        if key not in first_index:
-            first_index[key] = i
-            continue
-        problem = f"document {key} of this ranking of {ranking.system} already appears"
-        yield _refusal(ranking, sources, i, problem, *cure, other=first_index[key])
+        if (first := first_index.setdefault(key, i)) != i:
+            problem = f"document {key} of this ranking of {ranking.system} already appears"
+            yield _refusal(ranking, sources, i, problem, *cure, other=first)
 
 
 def _refusal(
@@ -170,16 +169,16 @@ def contradictions(ranking: FoundRanking, sources: Sequence[Source], *, agree: b
     if not contradicts.any():
         return None
     # Indices in the order of ranks: the first result that contradicts, and the one above it.
-    upper = int(np.argmax(contradicts))
-    lower = upper + 1
-    if ranks[lower] == ranks[upper]:
-        problem = f"rank {ranks[lower]} already appears"
+    above = int(np.argmax(contradicts))
+    first = above + 1
+    if ranks[first] == ranks[above]:
+        problem = f"rank {ranks[first]} already appears"
         cure = [TWO_RANKINGS_CURE, BY_SCORE] if begins_anew(ranking) else [BY_SCORE]
     else:
-        above = f"above the {scores[upper]} of rank {ranks[upper]}"
-        problem = f"rank {ranks[lower]} has the score {scores[lower]}, {above}"
+        score_above = f"the {scores[above]} of rank {ranks[above]}"
+        problem = f"rank {ranks[first]} has the score {scores[first]}, above {score_above}"
         cure = [BY_RANK, BY_SCORE]
-    refusal = _refusal(ranking, sources, int(by_rank[lower]), problem, *cure, other=int(by_rank[upper]))
+    refusal = _refusal(ranking, sources, int(by_rank[first]), problem, *cure, other=int(by_rank[above]))
     return int(np.count_nonzero(contradicts)), refusal
 
 

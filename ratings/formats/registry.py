@@ -196,7 +196,7 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
     is_chosen_table = bool(reading.columns) or reading.header is True
     if format is not None:
         return BY_NAME["csv"] if is_chosen_table and format.name in LIKE_TABLES else format
-    # No format fits.
+    # No format fits. Who says that there is no header means a table, too.
     if is_chosen_table or reading.header is False or (default != "csv" and header.is_table(start)):
         return BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NO_DELIMITER

@@ -156,29 +156,30 @@ def unique_topics(
 ) -> Iterator[Topic | Refusal]:
     """Each query once, with the need, tags and weight that any of its lines gives; and the refusals.
 
-    A line whose need, tags or weight contradict those of an earlier line is refused with `cure`. `of_table`: a
-    note says how many lines repeat a query, and such a refusal offers to say that no column holds the need (or the
-    like).
+    A line is refused with `cure` where one of these facts is another one than on an earlier line. `of_table`: a
+    note says how many lines repeat a query, and such a refusal offers the option that no column holds the fact.
     """
     merged: dict[tuple, Topic] = {}  # (key, text) -> the first topic of a query, with facts of the later ones
-    empty_values = (None, "", ())  # the line does not give the fact
+    empty_values = (None, "", ())  # of a fact that a line does not give; an empty cell contradicts no other one
     repeat_count = 0  # lines with a query that an earlier line has
     for topic in topics:
         if isinstance(topic, Refusal):
             yield topic
             continue
         query = topic.key, topic.text
-        first = merged.setdefault(query, topic)
-        repeat_count += first is not topic
+        if merged.setdefault(query, topic) is topic:
+            continue  # the first line of this query
+        repeat_count += 1
         for fact, name in (("need", "information need"), ("tags", "tag"), ("weight", "weight")):
-            earlier, later = getattr(first, fact), getattr(topic, fact)
-            is_other = later not in empty_values and later != earlier
-            if is_other and earlier in empty_values:
+            earlier, later = getattr(merged[query], fact), getattr(topic, fact)
+            if later in (*empty_values, earlier):
+                continue
+            if earlier in empty_values:
                 merged[query] = merged[query]._replace(**{fact: later})
-            elif is_other:
+            else:
                 problem = f"query {values.quoted(topic.text)} has another {name}"
                 no_column = [Option("columns", {fact: ""}, "no column holds it")] if of_table else []
-                yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(first.line))
+                yield source.refusal(topic.line, problem, cure, *no_column, other=source.at(merged[query].line))
     if repeat_count and of_table:
         lines = counted(repeat_count, "line names", "lines name")
         source.notes.append(f"{source.name}: {lines} an earlier query again.")

@@ -73,7 +73,7 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     first_items = list(islice(records, header.SAMPLED_RECORDS))
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]  # (line, cells by column)[1]
     if not first_rows:
-        yield from (item for item in first_items if isinstance(item, Refusal))
+        yield from (item for item in first_items if isinstance(item, Refusal))  # all of them
         return
     names = list(dict.fromkeys(chain.from_iterable(first_rows)))  # JSON objects may have different ones
     try:

@@ -171,7 +171,7 @@ class Source:
             self._damage = self._damage or error
         data = self._unread
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
-        text = text.split("\n", self.reading.header_line - 1)[-1]
+        text = text.split("\n", self.reading.header_line - 1)[-1]  # without the lines above the header
         return Start(data, text, bool(self.reading.quoting))
 
     @property
@@ -239,7 +239,7 @@ class Source:
                     return self.stop(0, problem, "Split it into several files.")
             return content.decode()
         except (*DAMAGED, Unopened, ValueError) as error:
-            # The position of the byte that is no text, or the end of what could be read: it has the line.
+            # The refusal names the line of the byte that is no text, or of the end of what could be read.
             position = error.start if isinstance(error, UnicodeDecodeError) else len(content)
             return self._broken(content.count(b"\n", 0, position) + 1, error)
 

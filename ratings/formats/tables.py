@@ -263,13 +263,12 @@ def _question_of_raters(layout: Layout) -> tuple[str, list[Option]]:
     """(problem, options) of a table with columns that may each hold the grades of a rater, or something else.
 
     The options are that all of these columns are of raters, that some of them are, and that none is. An option has
-    the names of columns in one text, with | between them.
+    the names of columns in one text, with | between them, or None where people have to name them.
     """
     names = listed(layout.doubtful)
     is_one = len(layout.doubtful) == 1
-    all_raters: str | None = "|".join(layout.raters + layout.doubtful)
-    if len(all_raters) > LONGEST_NAME:
-        all_raters = None  # too long for an option: people have to name them
+    all_names = "|".join(layout.raters + layout.doubtful)
+    all_raters = all_names if len(all_names) <= LONGEST_NAME else None  # None: too long for an option
     if layout.raters:
         condition = "it is no rater" if is_one else "none of them is a rater"
         no_raters = Option("columns", {RATERS: "|".join(layout.raters)}, condition)  # only the sure ones are
@@ -477,9 +476,10 @@ def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     if layout.raters:
         yield from _of_raters(source, line, cells, layout)
         return
+    # `reason`: why the pair cannot be judged; NO_REASON where the file does not say why.
     grade, reason = _grade_of(texts.get("grade", ""), source)
     if _says_yes(texts.get("unrateable", "")):
-        reason = reason or values.NO_REASON
+        reason = values.NO_REASON
     reason = texts.get("reason") or reason  # a column of reasons says more than NO_REASON
     has_grade, has_reason = grade is not None, reason != ""
     if not has_grade and not has_reason and "reason" not in texts:

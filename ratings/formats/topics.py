@@ -140,15 +140,15 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
     if number := element.get("number") or element.get("id") or element.get("num"):
         parts["key"].append(number)
     if _name(element) == "query":
-        part_of_tag = _OF_QUERY | part_of_tag
+        part_of_tag = _OF_QUERY | part_of_tag  # the tags that people chose win
         if (text := element.text or "").strip():
             parts["title"].append(text)
-    for child in element:  # of unknown tags "", which is no part
+    for child in element:  # what unknown tags hold is of the part "", which `_topic` leaves out
         parts[part_of_tag.get(_name(child), "")].append("".join(child.itertext()))
     unknown_tags = [_name(child) for child in element if _name(child) not in part_of_tag]
-    tags = (element.attrib["type"],) if element.get("type") else None
+    tags_of_query = (element.attrib["type"],) if element.get("type") else None
     try:
-        return _topic(line, parts, tags)
+        return _topic(line, parts, tags_of_query)
     except ValueError as error:
         if not unknown_tags or "title" in parts:
             return source.refusal(line, str(error), *cure_of(error, MARKUP_CURE))

@@ -87,10 +87,7 @@ def _rankings(columns: Columns) -> Iterator[Stretch]:
 
 def _are_results(columns: Columns) -> bool:
     """Whether no name, rank or score has to be refused."""
-    try:
-        for name in columns["system"].dictionary.to_pylist():
-            values.system_name(name)
-    except ValueError:
+    if not _are_valid(columns["system"].dictionary.to_pylist(), values.system_name):
         return False
     ranks = columns["rank"]
     in_range = (ranks > -RANKS_BELOW) & (ranks < RANKS_BELOW)
@@ -153,9 +150,14 @@ def read_grades(source: Source) -> Iterator[Columns | Refusal]:
 
 def _are_grades(source: Source, columns: Columns) -> bool:
     """Whether no grade has to be refused."""
+    return _are_valid(columns["grade"].dictionary.to_pylist(), partial(_grade, source))
+
+
+def _are_valid(texts: Iterable[str], check: Callable[[str], object]) -> bool:
+    """Whether `check` raises no ValueError for any of the texts."""
     try:
-        for text in columns["grade"].dictionary.to_pylist():
-            _grade(source, text)
+        for text in texts:
+            check(text)
     except ValueError:
         return False
     return True
@@ -459,12 +461,11 @@ def _are_places(rows: list[list[str]]) -> bool:
         if not re.fullmatch(values.INTEGER, rank):
             return False
         ranks_of_ranking[query, system].append(int(rank))
-    first = min(map(min, ranks_of_ranking.values()))
-    for ranks in ranks_of_ranking.values():
-        if sorted(ranks) != list(range(first, first + len(ranks))):
-            return False
+    rankings = ranks_of_ranking.values()
+    first = min(map(min, rankings))
+    count_up = all(sorted(ranks) == list(range(first, first + len(ranks))) for ranks in rankings)
     # A ranking of n results has n - 1 steps from one rank to the next.
-    return len(rows) - len(ranks_of_ranking) >= FEWEST_STEPS
+    return count_up and len(rows) - len(rankings) >= FEWEST_STEPS
 
 
 def _pointed(cell: str) -> str:

@@ -124,9 +124,9 @@ def number(text: str, what: str) -> float:
 def with_point(text: str, what: str, *, has_commas: bool) -> str:
     """The number with a decimal point in place of a decimal comma; any other text as it is.
 
-    Raises ValueError for a number such as 1,234 or 1.234, whose mark may also part thousands. A comma surely is
-    one for decimals if the file has such commas (`has_commas`), and `what`, the kind of number, is not "rank". A
-    point surely is, unless `what` is "rank" or "weight", which may be large whole numbers.
+    Raises ValueError for a number such as 1,234 or 1.234, whose mark may also part thousands. A comma is surely
+    for decimals in a file with decimal commas (`has_commas`), unless the number is a rank. A point surely is,
+    unless the number is a rank or a weight, which may be large whole numbers. `what`: the kind of number.
     """
     if "," in text:
         is_for_decimals = has_commas and what != "rank"

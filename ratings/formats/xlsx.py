@@ -156,10 +156,8 @@ def _text(cell: Any) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime):
         return (value.date() if value.time() == time() else value).isoformat()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return str(value)
+    if isinstance(value, date | time | timedelta):
+        return str(value)  # of a date and of a time in ISO form
     is_whole = value == value // 1
     if is_whole and abs(value) >= _NUMBERS_BELOW:
         problem = f"the cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15"
