@@ -25,10 +25,10 @@ from evaluation.expected import (
     fit,
     judgments_to_settle,
     mean_score,
+    order_chances,
     pool_of,
     rates,
     scores,
-    settled,
 )
 from evaluation.expected.estimate import means
 from evaluation.expected.order import MOST_CHANCE_OF_WRONG
@@ -183,7 +183,7 @@ def forecasts(pool: Pool, truth: np.ndarray, seed: int, batch: int = 5) -> list[
         found, judged = estimate(pool, level, design_of(rounds, level), seed=seed), int((level >= 0).sum())
         if found.covariance is None:
             continue
-        if settled(found.mean, found.covariance)[0] <= MOST_CHANCE_OF_WRONG:
+        if order_chances(found.mean, found.covariance)[0] <= MOST_CHANCE_OF_WRONG:
             break
         more = judgments_to_settle(pool, level, level < 0, found)
         seen.append((judged, pool.pairs - judged if more is None else more))

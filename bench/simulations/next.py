@@ -29,7 +29,7 @@ from bench.simulations._judging import (
     read,
 )
 from bench.simulations._queue import through_queue
-from evaluation.expected import Estimate, settled
+from evaluation.expected import Estimate, order_chances
 from evaluation.expected.estimate import NORMAL_QUANTILE
 from evaluation.expected.order import LEAST_DIFFERENCE
 
@@ -77,7 +77,7 @@ def figures(found: Estimate, truth: np.ndarray) -> dict[str, float]:
     variance = np.diag(found.covariance)
     level = NORMAL_QUANTILE * np.sqrt(np.maximum(variance, 0))
     pair = NORMAL_QUANTILE * np.sqrt(np.maximum(variance[i] + variance[j] - 2 * found.covariance[i, j], 0))
-    chance, best = settled(found.mean, found.covariance)
+    chance, best = order_chances(found.mean, found.covariance)
     lead = truth.max() - truth[best.argmax()]
     return plain | {
         "levels held": (np.abs(error) <= level + HALF).mean(),

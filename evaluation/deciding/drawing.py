@@ -54,16 +54,18 @@ def draw_due() -> int:
 def _draw_if_due(collection: Collection) -> Round | None:
     """Draw a round if raters are short of pairs. Returns it; None where they have enough, or none can be drawn.
 
-    A version of the record for which nothing could be drawn is not tried again.
+    A version of the record for which nothing could be drawn is not tried again: only a change, such as a rating or
+    an import, makes a new version.
     """
     version = record.version(collection)
     if _nothing_to_draw.get(collection.pk) == version:
         return None
     at_work = queue.raters_at_work(collection)  # how many
     reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)  # waiting pairs below which a round is due
-    if queue.waiting_in_rounds(collection, reserve) >= reserve:
+    if queue.waiting_in_rounds(collection, reserve) >= reserve:  # it counts no further than `reserve`
         return None
     try:
+        # small: a small pool may get a round from the top of the lists, without random draws.
         drawn = draw_next(collection, least=PAIRS_A_RATER * at_work, small=True)
     except ValueError as error:
         # The scale, the systems or the pool do not fit: raters get pairs outside rounds, and pages say why.
@@ -99,7 +101,7 @@ def draw_next(
     drawn, chances = draw_from(state, size, seed, method, factors)
     if not len(drawn.rows):
         return None
-    before = standings(state, aim)
+    before = expected_before(state, aim)
     if triage_machines:
         before["triage"] = list(map(str, triage_machines))
     return queue.store_round(
@@ -123,52 +125,47 @@ def draw_next(
     )
 
 
-def standings(state: State, aim: Asked) -> dict[str, Any]:
-    """The expected values before a round is drawn, as JSON that is stored with it for the chart over rounds.
+def expected_before(state: State, aim: Asked) -> dict[str, Any]:
+    """The expected values before a round is drawn, as JSON for `Round.seen`: for the chart over rounds.
 
     `wrong`: the chance of a wrong order; `mean`, `low`, `high` and `best`, the chance to be the best: lists, an
     element for each system of `state`; `machines`: the names of those whose grades helped, if any.
     """
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]
-    document: dict[str, Any] = {"wrong": expected.wrong}
-    for name in ("mean", "low", "high", "best"):
-        document[name] = [getattr(row, name) for row in rows]
+    values: dict[str, Any] = {"wrong": expected.wrong}
+    values |= {name: [getattr(row, name) for row in rows] for name in ("mean", "low", "high", "best")}
     if expected.machines:
-        document["machines"] = list(map(str, expected.machines))
-    return document
+        values["machines"] = list(map(str, expected.machines))
+    return values
 
 
 def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], np.ndarray | None]:
     """The machines of triage, and the factor of the sampling rate of each pair, float64[pairs].
 
-    Triage draws more often what people are likely to grade otherwise than the machines. () and None where the
-    collection uses no machine for it, or those that it uses graded no pair of the pool.
+    Triage draws more often what people are likely to grade otherwise than the machines. () and None where no
+    machine that the collection uses for triage graded a pair of the pool.
     """
     in_use = record.machines(collection, JudgeUse.Use.TRIAGE)
-    if not in_use:
-        return (), None
-    grades = [record.judgments_of(machine, state.record.queries) for machine in in_use]
+    grades = [record.judgments_of(use, state.record.queries) for use in in_use]
     pool = state.pool.with_machines(*grades)
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
-    if not has_grades.any():
-        return (), None
     machines = tuple(use.machine for use, has_any in zip(in_use, has_grades, strict=True) if has_any)
-    return machines, rate_factors(pool, state.level)
+    return machines, rate_factors(pool, state.level) if machines else None
 
 
 def draw_from(
     state: State, size: int, seed: int, method: str = BY_INFORMATION, factors: np.ndarray | None = None
 ) -> tuple[DrawnRound, np.ndarray]:
-    """Draw about `size` pairs for a round. Returns it and the predicted chances, float64[pairs, steps].
+    """Draw about `size` pairs for a round. Returns the round and the predicted chances, float64[pairs, steps].
 
-    The chances are those that each pair of the pool takes each step from one level of gain to the next. method:
-    BY_INFORMATION, where a pair that tells more about the order of systems is drawn more often, FROM_THE_TOP of
-    the lists, or EQUAL chances. factors: float64[pairs], by which BY_INFORMATION multiplies the sampling rates;
-    None: 1 for each.
+    A step leads from one level of gain to the next. The chances are those that each pair of the pool takes each
+    step and all before it. method: BY_INFORMATION, where a pair that tells more about the order of systems is
+    drawn more often, FROM_THE_TOP of the lists, or EQUAL chances. factors: float64[pairs], by which BY_INFORMATION
+    multiplies the sampling rates; None: 1 for each.
     """
     pool, level = state.pool, state.level
-    model = fit(pool, level)
+    model = fit(pool, level)  # predicts the missing judgments
     chances = model.chances()
     generator = np.random.default_rng(seed)
     rows = np.flatnonzero(state.eligible)  # those rows of the pool that can be drawn
@@ -178,7 +175,8 @@ def draw_from(
         return at_random(rows, size, mean_score(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
     expectation = expect(pool, level, chances, model.effect_variance)
-    # All unjudged pairs have a score, but only eligible ones are drawn: parallel to `rows`.
+    # A score says how much the judgment of a pair would tell. It depends on all unjudged pairs, because all of
+    # them make the means uncertain. Only eligible ones are drawn: `score` is parallel to `rows`.
     score = scores(expectation, chances, unjudged)[state.eligible[unjudged]]
     rate = rates(score, pool.top[rows])
     if factors is not None:
@@ -209,7 +207,7 @@ def batches_of(size: int, queries: int) -> tuple[int, int]:
     return batches, max(BATCH_DOCUMENTS, ceil(size / batches))
 
 
-def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[Drawn]:
+def new_rows(state: State, drawn_round: DrawnRound, chances: np.ndarray) -> list[Drawn]:
     """The pairs of the round as they are stored: those taken for sure ("greedy"), then those drawn at random.
 
     A unit is a group of pairs that are drawn together, by its random key. chances: float64[pairs, steps], as
@@ -217,17 +215,17 @@ def new_rows(state: State, drawn: DrawnRound, chances: np.ndarray) -> list[Drawn
     """
     greedy = [
         Drawn(pair_id=int(state.pair[row]), kind=Drawn.Kind.GREEDY, chances=chances[row].tolist())
-        for row in drawn.greedy
+        for row in drawn_round.greedy
     ]
     return greedy + [
         Drawn(
             pair_id=int(state.pair[row]),
             kind=Drawn.Kind.RANDOM,
             unit=int(unit) + 1,  # stored from 1
-            key=float(drawn.keys[unit]),
-            rate=float(drawn.rate[unit]),
+            key=float(drawn_round.keys[unit]),
+            rate=float(drawn_round.rate[unit]),
             within=float(within),  # the chance of the pair within its unit
             chances=chances[row].tolist(),
         )
-        for row, unit, within in zip(drawn.drawn, drawn.unit, drawn.within, strict=True)
+        for row, unit, within in zip(drawn_round.drawn, drawn_round.unit, drawn_round.within, strict=True)
     ]

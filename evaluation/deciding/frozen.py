@@ -38,12 +38,15 @@ from .state import State
 def files(
     collection: Collection, settings: Settings, used: Sequence[InUse]
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """(name, lines) of each file with inputs of expected values: pool, rounds, and machines if any are `used`."""
+    """(name, lines) of each file with inputs of expected values: pool, rounds, and machines if any are `used`.
+
+    used: the machines whose grades are features of the model.
+    """
     systems = tuple(settings.expected["systems"])
-    # The files are the same for each of the measures, so the state for any one of them will do.
+    # The files are the same for each of the measures, so they are made from the state for the first one.
     aim = replace(settings.asked, measure=parse_measure(settings.expected["measures"][0]), systems=systems)
     state = State.of(collection, aim, used)
-    keys = Keys([state.pool.document])
+    keys = Keys([state.pool.document])  # of the documents, by pk
     yield content.POOL, pool_lines(state, keys)
     yield content.ROUNDS, round_lines(state, keys)
     if used:
@@ -117,7 +120,8 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
     """
     judged = Judged.read(settings, lines)
     pairs = list(map(json.loads, lines(content.POOL)))
-    # Before the rankings: reading these numbers all other documents, after those of the pool.
+    # `judged` numbers the judged documents of each query. Those of the pool get the next numbers, before
+    # `judged.rankings` gives the numbers after these to all other documents.
     _number_pool(judged, pairs)
     rankings = {
         system.system: judged.rankings(system, lines(system.run))
@@ -125,7 +129,7 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
         if system.system in settings.expected["systems"]
     }
     left_out = settings.left_out_queries
-    # The files have no ratings: judgments are passed beside the record.
+    # The files have no ratings: None stands for these and their values. Judgments are passed beside the record.
     record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
     pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     pool_rows = _pool_rows(pairs)
@@ -150,64 +154,65 @@ def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
 def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     """The pairs of pool.jsonl as rows of a record, in its order, with numbers from 1 in place of pks.
 
-    A skipped pair is one that does not wait. What matters only for drawing is zeros.
+    A skipped pair is one for which no rating is waited for. Zeros stand for queries and documents, because
+    `State.joined` gets their keys beside, and for what matters only for drawing.
     """
-    columns = {name: np.array([pair[name] for pair in pairs], np.int64) for name in ("born", "known", "skipped")}
+    names = ("born", "known", "skipped")
+    born, known, skipped = (np.array([pair[name] for pair in pairs], np.int64) for name in names)
     zeros = np.zeros(len(pairs), np.int64)
     return PoolRows(
         pair=np.arange(1, len(pairs) + 1),
         query=zeros,
         document=zeros,
         wanted=zeros,
-        born=columns["born"],
-        known=columns["known"],
-        waiting=columns["skipped"] == 0,
+        born=born,
+        known=known,
+        waiting=skipped == 0,
         retired=zeros.astype(bool),
         anchored=zeros.astype(bool),
     )
 
 
-def _rounds(judged: Judged, lines: Lines, key: np.ndarray, rows: PoolRows) -> Iterator[RoundRows]:
+def _rounds(judged: Judged, lines: Lines, pool_keys: np.ndarray, rows: PoolRows) -> Iterator[RoundRows]:
     """The rounds of rounds.jsonl as rows of a record.
 
-    rows: the pairs of the pool; key: int64[rows], the pair_key of each. A greedy pair, which was taken for sure,
-    has the unit 0 and no key or rate; the others have units from 1.
+    rows: the pairs of the pool; pool_keys: int64[rows], the pair_key of each. A greedy pair, which was taken for
+    sure, has the unit 0 and no key or rate. Pairs that were drawn at random have units from 1.
     """
-    pair_by_key = dict(zip(key.tolist(), rows.pair.tolist(), strict=True))
+    pair_by_key = dict(zip(pool_keys.tolist(), rows.pair.tolist(), strict=True))
     for line in map(json.loads, lines(content.ROUNDS)):
-        pairs = list(line["greedy"])
+        pairs = list(line["greedy"])  # (query, document) of all pairs of the round
         numbers = [(0, np.nan, np.nan, np.nan)] * len(pairs)  # unit, its key and rate, the chance within the unit
-        for number, unit in enumerate(line["units"], 1):
+        for unit_number, unit in enumerate(line["units"], 1):
             for query, document, within in unit["pairs"]:
                 pairs.append((query, document))
-                numbers.append((number, unit["key"], unit["rate"], within))
-        keys = _keys(judged, pairs)
-        pair = np.array([pair_by_key[key] for key in keys.tolist()], np.int64)
-        unit_number, unit_key, rate, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
+                numbers.append((unit_number, unit["key"], unit["rate"], within))
+        pair = np.array([pair_by_key[key] for key in _keys(judged, pairs).tolist()], np.int64)
+        units, unit_keys, rates, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
         born = rows.born[pair - 1]  # pairs are numbered from 1
         yield RoundRows(
             number=line["round"],
             threshold=line["threshold"],
             precision=line["precision"],
             judged=0,  # not in the file, and not read here
-            rows=DrawnRows(pair, unit_number.astype(np.int64), unit_key, rate, within_unit, born),
+            rows=DrawnRows(pair, units.astype(np.int64), unit_keys, rates, within_unit, born),
             triage=tuple(line.get("triage", ())),
         )
 
 
 def _machine_grades(settings: Settings, judged: Judged, lines: Lines) -> dict[Machine, Judgments]:
-    """The grades of each machine of the settings."""
+    """The grades in machines.jsonl by machine; {} without machines in the settings, and so without the file."""
     if not settings.machines:
         return {}
     rows = list(map(json.loads, lines(content.MACHINES)))
     query, document = pair_of(_keys(judged, ((row["query"], row["document"]) for row in rows)))
     grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), len(settings.machines))
-    graded = {}
+    by_machine = {}
     for members, column in zip(settings.machines, grades.T, strict=True):
         has_grade = ~np.isnan(column)
         judgments = Judgments(len(judged.queries), query[has_grade], document[has_grade], column[has_grade])
-        graded[Machine(**members)] = judgments
-    return graded
+        by_machine[Machine(**members)] = judgments
+    return by_machine
 
 
 def _keys(judged: Judged, pairs: Iterable[tuple[str, str]]) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from ratings.models import Collection
 
 from .. import measures as kernel
-from ..expected import Estimate, estimate, settled
+from ..expected import Estimate, estimate, order_chances
 from ..measures import Judgments, Measure, Options
 from ..measures.gains import gain
 from ..page.documents import none_for_nan
@@ -69,7 +69,7 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
     low, high = estimated.interval() or (undefined, undefined)
     wrong, best = None, undefined
     if estimated.covariance is not None and len(state.systems) > 1:
-        wrong, best = settled(estimated.mean, estimated.covariance)
+        wrong, best = order_chances(estimated.mean, estimated.covariance)
     rows = [
         Mean(
             system=name,
@@ -107,21 +107,21 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
 def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Options) -> Estimate:
     """The estimate of the means once all pairs are judged, corrected for the levels of the model.
 
-    The model rounds judgments to few levels of gain. The correction adds what the means of the judgments lose by
-    it. plain: float64[systems], the plain means, which are the estimate where all of the pool is judged. They have
-    no interval then if documents above the cutoff are not in the pool: nobody knows what these would gain.
+    The model rounds judgments to few levels of gain. The correction adds what the plain means lose by the
+    rounding: their difference from the plain means of the rounded judgments. plain: float64[systems], the plain
+    means, which are the estimate where all of the pool is judged. They have no interval then if documents above
+    the cutoff are not in the pool: nobody knows what these would gain.
     """
     result = estimate(state.pool, state.level, state.design() if state.rounds else None)
     if state.judged.all():
-        result = replace(result, mean=plain)
         if any(state.outside.values()):
-            result = replace(result, covariance=None, without=NOT_IN_POOL)
-        return result
+            return replace(result, mean=plain, covariance=None, without=NOT_IN_POOL)
+        return replace(result, mean=plain)
     if result.covariance is None:  # there is no interval
         without_draw = NO_DRAW if state.rounds else NO_ROUNDS
         result = replace(result, without=UNFINISHED if state.at_random else without_draw)
     rounded = _rounded(state, options)
-    if rounded is None:  # the levels are the judgments themselves
+    if rounded is None:  # the gains of all judgments are levels: nothing was rounded
         return result
     plain_of_rounded, _ = plain_means(state.record, rounded, measure, options)
     return replace(result, mean=result.mean + plain - plain_of_rounded)
@@ -147,9 +147,8 @@ def plain_means(
 
     Where queries were drawn from a log, it is the mean over all searches of the log. nan where no query counts.
     """
-    means = []
-    counts = []
-    sampled = sampled_of(data.queries, data.left_out_queries)
+    means, counts = [], []
+    sampled = sampled_of(data.queries, data.left_out_queries)  # None without a log
     for rankings in data.rankings.values():
         scores = kernel.evaluate([measure], judgments, rankings, options)
         means.append(mean_of(scores.counting(measure), sampled))

@@ -44,7 +44,8 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[S
     """
     of_this_aim = []
     for drawn in collection.rounds.order_by("number"):
-        # The systems and the gains may have changed since: rounds for the same measure and options still count.
+        # What the round was drawn for. The systems and the gains may have changed since: rounds for the same
+        # measure and options still count.
         members = {name: value for name, value in drawn.aim.items() if name not in ("systems", "gains")}
         try:
             aim = aim_of(collection, **members)
@@ -56,7 +57,10 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[S
 
 
 def _stage_before(drawn: Round) -> Stage:
-    """The expected values before a round, as they were stored when it was drawn."""
+    """The expected values before a round, as `drawing.expected_before` made them when it was drawn.
+
+    `Round.seen` has {"wrong", "mean", "low", "high", "best"}, where the last four are lists by system.
+    """
     seen, systems = drawn.seen, drawn.aim["systems"]
     columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
     return Stage(

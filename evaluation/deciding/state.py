@@ -68,7 +68,7 @@ class State:
         data, judgments = scores.read(collection, aim)
         # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
         rows, rounds = pool_rows(collection), round_rows(collection)
-        place = index_of(rows.query, data.queries["pk"])
+        place = index_of(rows.query, data.queries["pk"])  # of the query of each pair, -1 for a missing one
         has_query = place >= 0  # a query may have come between the two reads
         rows = PoolRows(*(column[has_query] for column in rows))
         key = pair_key(place[has_query], rows.document)
@@ -158,10 +158,8 @@ class State:
     @cached_property
     def newly_known(self) -> np.ndarray:
         """Pairs (pks) that were judged in no round and are not yet stored as known."""
-        drawn = np.zeros(len(self.pair), bool)
-        for drawn_round in self.rounds:
-            drawn[drawn_round.rows] = True
-        late = self.judged & ~drawn & (self.known == len(self.rounds))
+        # Drawn pairs are none of them: their `known` is 0, and if there are any, the number of rounds is above 0.
+        late = self.judged & (self.known == len(self.rounds))
         return self.pair[late & (self.pair != NO_PAIR)]
 
     @property

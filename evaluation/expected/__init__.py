@@ -8,7 +8,7 @@ from .ahead import judgments_to_settle, remaining_variance
 from .estimate import WITHOUT_CHANCES, Estimate, estimate, query_values
 from .influence import Expectation, expect
 from .model import Model, fit
-from .order import settled
+from .order import order_chances
 from .pool import UNJUDGED, Pool, pool_of
 from .rounds import (
     Round,

@@ -62,11 +62,12 @@ def estimate(
 ) -> Estimate:
     """The expected mean of every system over the queries with something to find.
 
-    level: int64[pairs], -1 = unjudged. Without a design that has evidence on documents outside the sample, there
-    is the mean by the model and no interval. Where all pairs are judged, the mean is exact and the covariance 0.
+    level: int64[pairs], -1 = unjudged; design: how judged pairs were drawn. Without a design that has evidence on
+    documents outside the sample, there is the mean by the model and no interval. Where all pairs are judged, the
+    mean is exact and the covariance 0.
     """
     if (level != UNJUDGED).all():
-        (mean,) = means(pool, level, drawn=np.zeros((0, 1), np.int8))
+        (mean,) = means(pool, level, drawn=np.zeros((0, 1), np.int8))  # a draw of no levels: none is missing
         return Estimate(mean, np.zeros((pool.systems, pool.systems)), draws=draws, seed=seed)
     model = fit(pool, level)
     unjudged = np.flatnonzero(level == UNJUDGED)
@@ -75,7 +76,7 @@ def estimate(
     mean = drawn_means.mean(axis=0) if len(drawn_means) else np.full(pool.systems, np.nan)
     if design is None or design.evidence <= 0 or len(drawn_means) < 2:
         return Estimate(mean, None, WITHOUT_CHANCES, draws=draws, seed=seed)
-    covariance = np.cov(drawn_means.T).reshape(pool.systems, pool.systems)
+    covariance = np.cov(drawn_means.T).reshape(pool.systems, pool.systems)  # of one system, cov has no dimensions
     return corrected(model, mean, covariance, design, draws, seed)
 
 
@@ -107,13 +108,15 @@ def query_values(pool: Pool, level: np.ndarray) -> np.ndarray:
 def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nDCG of each query in each draw, float64[queries, draws, systems], and where it is defined.
 
-    A query with nothing to find has the value 0. The second array is bool[queries, draws, 1]. level: int64[pairs],
-    -1 = unjudged; drawn: int8[unjudged, draws], the levels of the unjudged pairs, in the order of the pool.
+    nDCG = (DCG - worst) / (best - worst), the last two being the DCG of the worst and of the ideal list. A query
+    with nothing to find has the value 0. The second array is bool[queries, draws, 1]. level: int64[pairs], -1 =
+    unjudged; drawn: int8[unjudged, draws], the levels of the unjudged pairs, in the order of the pool.
     """
     draws = drawn.shape[1]
     # The first row of each query in `drawn`, then the number of rows: int64[queries + 1].
     first_row_in_drawn = np.append(0, np.cumsum(level == UNJUDGED))[pool.first]
-    count = np.empty((draws, pool.queries, pool.steps), np.int64)  # of the documents that take each step
+    # How many documents take each step: from one level of gain to the next.
+    count = np.empty((draws, pool.queries, pool.steps), np.int64)
     dcg = np.empty((pool.queries, draws, pool.systems))
     for query in range(pool.queries):
         rows = slice(*pool.first[query : query + 2])
@@ -136,20 +139,23 @@ def corrected(
 ) -> Estimate:
     """The estimate by the model, corrected for the bias that the judgments with known probabilities show.
 
-    mean, covariance: those by the model alone.
+    Each judgment changes the means against what the model predicts without it. The weight of a judgment has the
+    expectation 1 over all draws, so that the weighted changes estimate without bias what judging all of the pool
+    would change. mean, covariance: those by the model alone.
     """
-    chances, left_out = model.chances(), model.chances(left_out=True)
+    # Of all pairs, and as if the pair itself were unjudged: float64[pairs, steps] each.
+    chances, chances_without_itself = model.chances(), model.chances(left_out=True)
     expectation = expect(model.pool, model.level, chances, model.effect_variance)
-    changes = expectation.realised_changes(design.rows, model.level, left_out)
+    changes = expectation.realised_changes(design.rows, model.level, chances_without_itself)  # [judged, systems]
     excess = design.weight - 1  # the estimate by the model has counted each judgment once
-    of_means, of_differences = _calibration(expectation, design, changes, left_out)
-    inflation = max(of_means, of_differences, 1.0)
-    noise = inflation * expectation.covariance(design.rows, left_out, excess**2)
+    of_means, of_differences = _calibration(expectation, design, changes, chances_without_itself)
+    inflation = max(of_means, of_differences, 1.0)  # above 1 where the model is too sure
+    noise = inflation * expectation.covariance(design.rows, chances_without_itself, excess**2)
     by_shared_bias, by_own_bias = _bias_covariances(expectation, model.level, chances)
     bias, bias_covariance = _shrunken_bias(excess @ changes, noise, by_shared_bias, by_own_bias)
     if design.equal:
-        # The correction treats the ideal as linear in the relevant documents found. Where few are found, its error
-        # is up to its own size: shown by simulation, bench/simulations/README.md.
+        # Equal chances find few relevant documents. The correction treats the ideal as linear in those found, so
+        # that its error is up to its own size then: shown by simulation, bench/simulations/README.md.
         bias_covariance = bias_covariance + np.outer(bias, bias)
     return Estimate(mean + bias, inflation * covariance + bias_covariance, "", of_means, draws, seed)
 
@@ -163,9 +169,10 @@ def _calibration(
     without the judgment of the pair itself.
     """
     systems = changes.shape[1]
-    weight = np.abs(design.weight - 1)
+    weight = np.abs(design.weight - 1)  # the size of a judgment's weight in the correction of the means
 
     def ratio(factor: np.ndarray) -> float:
+        """The ratio for the changes of means @ factor. The prior counts as judgments with the ratio 1."""
         expected = weight * expectation.squared_changes(design.rows, chances, factor)
         prior = PRIOR_JUDGMENTS * expected.mean() if len(expected) else 0.0
         observed = (weight * ((changes @ factor) ** 2).sum(axis=1)).sum()
@@ -180,20 +187,22 @@ def _bias_covariances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The covariances of the means for biases of 1 in the log odds, float64[systems, systems] each.
 
-    The first is for biases that all systems share: an independent one for each step, and for documents above and
-    below the cutoffs, there of FACTOR_BELOW_CUTOFF. The second is for one bias of each system by itself, the same
-    in all steps. level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps].
+    The first is for biases that all systems share. For each step there are two, all of them independent: one of
+    documents above the cutoff of any system, and one of all others, which is FACTOR_BELOW_CUTOFF times as large.
+    The second is for one bias of each system by itself, the same in all steps. level: int64[pairs], -1 = unjudged;
+    chances: float64[pairs, steps].
     """
     pool = expectation.pool
     unjudged = level == UNJUDGED
     covariance_by_shared, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
     share = expectation.share[pool.query]  # float64[pairs], change of a mean for a change of the query's DCG by 1
     for step in range(pool.steps):
-        # How much each chance changes with its log odds.
+        # How much each chance changes with its log odds; 0 for judged pairs.
         slope = chances[:, step] * (1 - chances[:, step]) * unjudged
-        # Shared biases change the extreme lists, too: see `influence`. They are independent: covariances add up.
-        for part in (slope * pool.top, FACTOR_BELOW_CUTOFF * slope * ~pool.top):
-            change = part @ expectation.influence[step]  # float64[systems], of the means
+        # Shared biases change the ideal and the worst list, too, which `influence` includes. They are independent:
+        # covariances add up.
+        for slope_of_bias in (slope * pool.top, FACTOR_BELOW_CUTOFF * slope * ~pool.top):
+            change = slope_of_bias @ expectation.influence[step]  # float64[systems], of the means
             covariance_by_shared += np.outer(change, change)
         # A bias of one system counts in its DCG alone. It is the same in all steps: the changes add up.
         change_by_own += pool.step_gain[step] * (slope * share) @ pool.discount
@@ -205,9 +214,10 @@ def _shrunken_bias(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The posterior mean, float64[systems], and covariance, float64[systems, systems], of the bias of the means.
 
-    Both are averaged over the sizes SHARED_BIASES and OWN_BIASES. observed: float64[systems], the bias with noise;
-    noise: its covariance; by_shared_bias, by_own_bias: as `_bias_covariances` returns them. The three are
-    float64[systems, systems].
+    Bias and noise are normal, with mean 0. Both results are averaged over the sizes SHARED_BIASES and OWN_BIASES,
+    weighted by their posterior probabilities. observed: float64[systems], the bias with noise. Covariances,
+    float64[systems, systems]: noise, of the noise; by_shared_bias, by_own_bias, of biases of size 1, as
+    `_bias_covariances` returns them.
     """
     systems = len(observed)
     # A little more noise on the diagonal, so that the matrix can be inverted.
@@ -223,9 +233,10 @@ def _shrunken_bias(
         log_weights.append(log_weight - 0.5 * (own_size / OWN_BIAS_SCALE) ** 2)
         biases.append(shrinkage @ observed)
         covariances.append(prior - shrinkage @ prior)
-    weight = np.exp(np.array(log_weights) - max(log_weights))
+    weight = np.exp(np.array(log_weights) - max(log_weights))  # the largest is 1, so that not all round to 0
     weight /= weight.sum()
     bias = weight @ np.array(biases)
+    # The covariance is the mean of those of all sizes, plus the covariance of their means.
     deviations = np.array(biases) - bias
     within = np.einsum("i,ijk->jk", weight, np.array(covariances))
     between = deviations.T @ (deviations * weight[:, np.newaxis])

@@ -25,10 +25,10 @@ class Features:
 def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | None = None) -> Features:
     """The features of pairs. rank: int64[pairs, systems], where a rank beyond `depth` means "not retrieved".
 
-    An intercept. Seven features over all systems: mean discount, its logarithm, share of systems that retrieve the
-    document, largest discount, share of systems with the document above the cutoff, logarithm of the best rank,
-    whether any system has the document above the cutoff. For each system, its discount over the root of the number
-    of systems that retrieve the document. For each machine, see `_grade_features`.
+    In this order: an intercept; seven features over all systems (mean discount, its logarithm, share of systems
+    that retrieve the document, largest discount, share of systems with the document above the cutoff, logarithm of
+    the best rank, whether any system has the document above the cutoff); for each system, its discount over the
+    root of the number of systems that retrieve the document; for each machine, those of `_grade_features`.
 
     machine: float64[pairs, machines], grades, nan without one.
     """
@@ -51,7 +51,7 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
     by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]
     machine_columns = sum(columns.shape[1] for columns in by_machine)
     general = _standardised(np.column_stack(over_all))
-    return Features(
+    return Features(  # the numbers of the prior are in the same order, those of the intercept first
         values=np.hstack([np.ones((len(rank), 1)), general, _standardised(by_system), *by_machine]),
         mean=np.concatenate([[-1.0], prior_means, np.zeros(systems + machine_columns)]),
         precision=np.concatenate(
@@ -63,12 +63,13 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
 def _grade_features(grade: np.ndarray) -> np.ndarray:
     """The features of one machine's grades, standardised, float64[pairs, columns].
 
-    For each grade but the least, whether the machine gave this grade or a higher one; 0, the mean, for a pair
-    without a grade. Where only some pairs have a grade, also whether a pair has none.
+    For each grade but the least, whether the machine gave this grade or a higher one. A pair without a grade has 0
+    there, which is the mean of a standardised column. Where only some pairs have a grade, also whether a pair has
+    none.
     """
     has_grade = ~np.isnan(grade)
     grades = np.unique(grade[has_grade])
-    if len(grades) > MOST_GRADES:
+    if len(grades) > MOST_GRADES:  # the lowest grades of MOST_GRADES bins stand for all
         grades = np.unique(np.quantile(grade[has_grade], np.arange(MOST_GRADES) / MOST_GRADES, method="lower"))
     columns = np.zeros((len(grade), max(len(grades) - 1, 0)))
     if len(grades) > 1:

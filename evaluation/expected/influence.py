@@ -45,12 +45,12 @@ class Expectation:
     def squared_changes(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """The expected squared change by the judgment of each pair: float64[rows].
 
-        It is E|factor' h|², where h is the change of the means of the systems. factor: float64[systems, any].
+        It is E|h @ factor|², where h, float64[systems], is the change of the means. factor: float64[systems, any].
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
-            change = self.influence[:, rows[part]] @ factor
-            for low, high, joint in _step_covariances(chances[rows[part]]):
+            change = self.influence[:, rows[part]] @ factor  # by each step: [steps, rows of the part, any]
+            for low, high, joint in _step_covariances(chances[rows[part]]):  # two different steps come once
                 square = joint * np.einsum("nr,nr->n", change[low], change[high])
                 total[part] += square if low == high else 2 * square
         return total
@@ -65,18 +65,22 @@ def _step_covariances(chances: np.ndarray) -> Iterator[tuple[int, int, np.ndarra
 def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: np.ndarray) -> Expectation:
     """The expected nDCG and its influences: by the judgments, and by the chances of pairs without one.
 
-    level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], of the unjudged pairs; effect_variance:
-    float64[queries], the variance of the effect that the pairs of a query share.
+    nDCG = (DCG - worst) / (ideal - worst), where `worst` and `ideal` are the DCG of the worst and the ideal list.
+    level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], read for unjudged pairs alone;
+    effect_variance: float64[queries], the variance of the effect on log odds that the pairs of a query share.
     """
     is_judged = (level >= 0)[:, np.newaxis]
     taken = np.where(is_judged, pool.steps_taken(level), chances)  # float64[pairs, steps], expected
     least = pool.by_query(np.where(is_judged, taken, 0.0))  # by the judged pairs alone
     variance = pool.by_query(np.where(is_judged, 0.0, chances * (1 - chances)))
+    # The sum of chance * (1 - chance) is also the slope of a count by the effect that its pairs share. So the
+    # effect adds its own variance times the square of this sum.
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
-    # How many documents of each query take each step, at the nodes of their distribution: [queries, steps, nodes].
+    # How many documents of each query take each step, a number for each of NORMAL_NODES: [queries, steps, nodes].
     counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
     counts = np.maximum(counts, least[..., np.newaxis])
 
+    # Sums of first discounts, and what one document more adds to them: [queries, steps] each.
     discounts_above, one_more = _sum_of_first(pool, counts)
     discounts_below, one_less = _sum_of_first(pool, np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0))
     ideal = (discounts_above * pool.step_gain_above).sum(axis=1) + pool.least_best
@@ -99,9 +103,12 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
 def _influence(
     pool: Pool, value: np.ndarray, share: np.ndarray, one_more: np.ndarray, one_less: np.ndarray
 ) -> np.ndarray:
-    """The influence of `Expectation`: what a step adds to the DCG, less what it adds to the extreme lists.
+    """The influence of `Expectation`: what a step adds to the DCG, less what is lost by higher extreme lists.
 
-    one_more, one_less: float64[queries, steps], the discounts that the step adds to each.
+    By the derivatives of value = (DCG - worst) / (ideal - worst), a rise of the ideal costs as much as a fall of
+    the DCG by `value` times that rise, and a rise of the worst list as one by 1 - `value` times. value, share: as
+    in `Expectation`; one_more, one_less: float64[queries, steps], the discounts of the rank by which the ideal
+    grows, and of that by which the worst list shrinks.
     """
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):

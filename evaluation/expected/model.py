@@ -13,7 +13,7 @@ import numpy as np
 from .pool import Pool, pieces
 
 MOST_NEWTON_STEPS = 12
-SMALLEST_GAIN = 1e-4  # a whole step that changes the log posterior by less is the last: it has converged
+SMALLEST_CHANGE = 1e-4  # a whole step that changes the log posterior by less is the last: it has converged
 STEP_SHARES = 0.5 ** np.arange(14)  # backtracking takes the whole Newton step, else a half of it, a quarter, ...
 LARGEST_ROUNDING_ERROR = 1e-9  # of the log posterior: a fall by no more counts as level
 PRIOR_VARIANCE = 1.0  # of the effects of queries
@@ -25,19 +25,22 @@ LEAST_CHANCE = 1e-4  # chances are clipped to this distance from 0 and 1
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The posterior of one step. If the coefficients are b higher, the effect of query q is slope[q] @ b lower."""
+    """The posterior of one step. If the coefficients are b higher, the effect of query q is slope[q] @ b lower.
+
+    The rest of the variance of an effect is independent of the coefficients: `conditional_variance`.
+    """
 
     fixed: np.ndarray  # float64[features], coefficients at the mode
     effect: np.ndarray  # float64[queries], effects of queries at the mode
     variance: float  # of the effects, in their prior
     covariance: np.ndarray  # float64[features, features], of the coefficients
     slope: np.ndarray  # float64[queries, features]
-    conditional: np.ndarray  # float64[queries], variance of each effect given the coefficients
+    conditional_variance: np.ndarray  # float64[queries], of each effect given the coefficients
 
     @property
     def effect_variance(self) -> np.ndarray:
         """The posterior variance of each query's effect, float64[queries]."""
-        return self.conditional + np.einsum("qf,fg,qg->q", self.slope, self.covariance, self.slope)
+        return self.conditional_variance + np.einsum("qf,fg,qg->q", self.slope, self.covariance, self.slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +74,15 @@ class Model:
     def _without_themselves(
         self, step: int, odds: np.ndarray, variance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of a step's log odds, float64[pairs] each, without the judgment of the pair itself."""
+        """Mean and variance of a step's log odds, float64[pairs] each, without the judgment of the pair itself.
+
+        By one step of Newton's method: mean - variance × residual / (1 - leverage), variance / (1 - leverage).
+        """
         odds, variance = odds.copy(), variance.copy()
         rows = np.flatnonzero(self.level >= step)  # judged pairs that could take the step
         chance = logistic(odds[rows])
         leverage = chance * (1 - chance) * variance[rows]  # of the judgment, in its own prediction
-        without_it = np.maximum(1 - leverage, 0.05)
+        without_it = np.maximum(1 - leverage, 0.05)  # a leverage near 1 would give wild numbers
         residual = (self.level[rows] > step) - chance
         odds[rows] -= variance[rows] * residual / without_it
         variance[rows] /= without_it
@@ -90,9 +96,10 @@ class Model:
         predicted = []
         for step in self.steps:
             odds = values @ step.fixed + step.effect[query]
-            variance = step.conditional[query]
+            variance = step.conditional_variance[query]
             for part in pieces(self.pool.pairs):
-                # What the log odds change by with the coefficients: effects of queries move against them.
+                # Coefficients that are b higher change the log odds of a pair by gradient @ b: by values @ b, less
+                # slope @ b for the effect of the query.
                 gradient = values[part] - step.slope[query[part]]
                 variance[part] += np.einsum("nf,nf->n", gradient @ step.covariance, gradient)
             predicted.append((odds, variance))
@@ -106,15 +113,16 @@ class Model:
             # Rounding must not make the covariance indefinite.
             root = np.linalg.cholesky(step.covariance + 1e-12 * np.eye(len(step.covariance)))
             deviation = root @ generator.standard_normal((len(root), draws))
-            coefficients = step.fixed[:, np.newaxis] + deviation
-            # The effects of queries move with the coefficients: see `Step`.
-            effect = step.effect[:, np.newaxis] - step.slope @ deviation
-            effect += np.sqrt(step.conditional)[:, np.newaxis] * generator.standard_normal(effect.shape)
+            coefficients = step.fixed[:, np.newaxis] + deviation  # [features, draws]
+            # Where the coefficients are higher than at the mode, the effect of a query is lower by slope @
+            # deviation. The rest of its variance is independent of them.
+            effect = step.effect[:, np.newaxis] - step.slope @ deviation  # [queries, draws]
+            effect += np.sqrt(step.conditional_variance)[:, np.newaxis] * generator.standard_normal(effect.shape)
             for part in pieces(len(rows)):
                 pairs = rows[part]
-                odds = self.pool.features.values[pairs] @ coefficients + effect[self.pool.query[pairs]]
-                chances = logistic(odds.astype(np.float32))
-                took_all[part] &= generator.random(odds.shape, dtype=np.float32) < chances
+                log_odds = self.pool.features.values[pairs] @ coefficients + effect[self.pool.query[pairs]]
+                chances = logistic(log_odds.astype(np.float32))
+                took_all[part] &= generator.random(log_odds.shape, dtype=np.float32) < chances
             level += took_all
         return level
 
@@ -135,6 +143,7 @@ def fit(pool: Pool, level: np.ndarray, rounds: int = 2, start: Model | None = No
         for _ in range(rounds):
             step = newton(task, fixed, effect, variance)
             fixed, effect = step.fixed, step.effect
+            # EM: the mean of the expected squared effects, of these and of PRIOR_QUERIES imagined queries.
             total = (effect**2 + step.effect_variance).sum() + PRIOR_QUERIES * PRIOR_VARIANCE
             variance = float(np.clip(total / (pool.queries + PRIOR_QUERIES), LEAST_VARIANCE, MOST_VARIANCE))
         steps.append(replace(step, variance=variance))
@@ -169,8 +178,8 @@ class Task:
 
 
 def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
-    """The data of the step number `place`. level: int64[pairs], -1 = unjudged."""
-    rows = np.flatnonzero(level >= place)
+    """The data of the step from level `place` to the next. level: int64[pairs], -1 = unjudged."""
+    rows = np.flatnonzero(level >= place)  # the judged pairs that could take the step
     prior = pool.features
     mean = prior.mean.copy()
     if place:  # about half of the documents that reach a higher step take it, and ranks predict it less well
@@ -186,8 +195,8 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
     """The posterior of one step of levels: the mode of the log posterior by Newton's method, and the covariances.
 
     fixed, effect: the coefficients, float64[features], and the effects of queries, float64[queries], at the start.
-    A whole Newton step may lead too far, so that the next ones diverge: the first of STEP_SHARES of it that does
-    not lead downwards is taken. The covariances are those at the start of the last Newton step.
+    A whole Newton step may lead too far, so that the next ones diverge: the largest share of it, of STEP_SHARES,
+    that does not lead downwards is taken. The covariances are those at the start of the last Newton step.
     """
     log_posterior = task.log_posterior(fixed, effect, variance)
     for _ in range(MOST_NEWTON_STEPS):
@@ -201,11 +210,11 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
                 break
         else:
             break  # every share of the Newton step leads downwards
-        gained = next_log_posterior - log_posterior
+        change = next_log_posterior - log_posterior
         log_posterior = next_log_posterior
         fixed, effect = next_fixed, next_effect
         # A small share gains little even far from the mode, so only a whole Newton step shows convergence.
-        if abs(gained) < SMALLEST_GAIN and share == STEP_SHARES[0]:
+        if abs(change) < SMALLEST_CHANGE and share == STEP_SHARES[0]:
             break
     return replace(approximation, fixed=fixed, effect=effect)
 
@@ -216,13 +225,14 @@ def _normal_approximation(task: Task, fixed: np.ndarray, effect: np.ndarray, var
     The effects of queries, which are many, are eliminated from the curvature by a Schur complement.
     """
     chance = logistic(task.odds(fixed, effect))
+    # Each row of features times the curvature of its log likelihood.
     weighted = np.maximum(chance * (1 - chance), 1e-6)[:, np.newaxis] * task.values
     # The intercept is 1, so that its column of `weighted` is the weight itself.
-    conditional = 1 / (task.by_query(weighted[:, 0]) + 1 / variance)
-    cross = task.by_query(weighted)
-    slope = conditional[:, np.newaxis] * cross
+    conditional_variance = 1 / (task.by_query(weighted[:, 0]) + 1 / variance)
+    cross = task.by_query(weighted)  # [queries, features], the curvature between effects and coefficients
+    slope = conditional_variance[:, np.newaxis] * cross
     curvature = task.values.T @ weighted + np.diag(task.precision) - cross.T @ slope
-    return Step(fixed, effect, variance, np.linalg.inv(curvature), slope, conditional)
+    return Step(fixed, effect, variance, np.linalg.inv(curvature), slope, conditional_variance)
 
 
 def _newton_step(
@@ -233,7 +243,7 @@ def _newton_step(
     by_fixed = task.values.T @ residual - task.precision * (fixed - task.mean)
     by_effect = task.by_query(residual) - effect / approximation.variance
     change = approximation.covariance @ (by_fixed - approximation.slope.T @ by_effect)
-    return change, approximation.conditional * by_effect - approximation.slope @ change
+    return change, approximation.conditional_variance * by_effect - approximation.slope @ change
 
 
 def logistic(odds: np.ndarray) -> np.ndarray:

@@ -8,13 +8,13 @@ LEAST_DIFFERENCE = 0.02  # of two means: in a smaller one the order does not mat
 MOST_CHANCE_OF_WRONG = 0.1  # an order is settled where the chance that it is wrong is no larger
 
 
-def settled(
+def order_chances(
     mean: np.ndarray, covariance: np.ndarray, draws: int = ORDER_DRAWS, seed: int = SEED
 ) -> tuple[float, np.ndarray]:
     """The chance of a wrong order, and the chance of each system to be the best, float64[systems].
 
-    An order is wrong where two systems swap whose means are LEAST_DIFFERENCE or more apart. mean:
-    float64[systems]; covariance: float64[systems, systems].
+    Means are drawn from a normal distribution. A draw has a wrong order if two systems are the other way round in
+    it, and LEAST_DIFFERENCE or more apart. mean: float64[systems]; covariance: float64[systems, systems].
     """
     systems = len(mean)
     values, vectors = np.linalg.eigh(covariance)

@@ -82,7 +82,9 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     has the weight pairs of the pool / pairs drawn.
     """
     size = min(size, len(rows))
-    # These keys, the same for every draw, give exactly the chance of a sample without replacement, size / rows.
+    # `Round.chance` is 1 - exp(-rate × threshold). With rate 1 and these keys, the same for every draw, it is
+    # exactly the chance of a sample without replacement: size / rows. Where all rows are drawn, the threshold is
+    # inf.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
@@ -109,19 +111,20 @@ def mean_score(pool: Pool) -> float:
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """The factor R of the loss E|R'error|² that judgments are to reduce: float64[systems, systems].
 
-    `error` is that of the means of systems. The loss sums its squares, and its squared differences between two
+    error: float64[systems], of the means. The loss sums its squares, and its squared differences between two
     systems, which weigh more, the less sure it is which of them is better. mean: float64[systems]; spread:
     float64[systems, systems], standard deviations of the differences.
     """
     systems = len(mean)
     standardised = (mean[:, np.newaxis] - mean) / spread
-    weight = np.exp(-0.5 * np.minimum(standardised**2, 18)) + LEAST_PAIR_WEIGHT  # of each two systems
+    # Of each two systems. The square is cut at 18, since exp(-9) is negligible beside the least weight.
+    weight = np.exp(-0.5 * np.minimum(standardised**2, 18)) + LEAST_PAIR_WEIGHT
     np.fill_diagonal(weight, 0)
     if systems > 1:
         weight *= systems * (systems - 1) / weight.sum()
     # error' laplacian error is the weighted sum of squared differences, over the number of systems.
     laplacian = (np.diag(weight.sum(axis=1)) - weight) / systems
-    values, vectors = np.linalg.eigh(laplacian + WEIGHT_OF_MEANS * np.eye(systems))
+    values, vectors = np.linalg.eigh(laplacian + WEIGHT_OF_MEANS * np.eye(systems))  # this matrix is R R'
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
@@ -162,7 +165,7 @@ def draw_round(
     greedy = np.argsort(-score)[:number_greedy]  # places in `rows`, as are `rest` and `drawn`
     rest = np.delete(np.arange(len(rows)), greedy)
     number_drawn = size - number_greedy
-    chosen, keys = _bottom(rate[rest], number_drawn, generator)
+    chosen, keys = _bottom(rate[rest], number_drawn, generator)  # places in `rest`, and keys in that order
     drawn = rest[chosen]
     chance = -np.expm1(-rate[rest] * number_drawn / rate[rest].sum())  # nearly that of each, before keys are known
     return Round(

@@ -15,9 +15,10 @@ LARGEST_FACTOR = 5.0  # factor of the rate of a pair with certain disagreement, 
 def rate_factors(pool: Pool, level: np.ndarray) -> np.ndarray:
     """The factor of each pair's sampling rate, float64[pairs], from 1 to LARGEST_FACTOR.
 
-    It is linear in the chance that people give another grade than the machines did: the mean over the machines
-    that graded the pair. The chance of each grade by people comes from the model, fitted to the judged pairs. A
-    pair without a machine grade has the mean chance of the others. level: int64[pairs], by people, -1 = unjudged.
+    It is linear in the chance of disagreement: that people give another grade than a machine did, as a mean over
+    the machines that graded the pair. The chance of each grade by people comes from the model, fitted to the
+    judged pairs. A pair without a machine grade gets the mean chance of the pairs with one. level: int64[pairs],
+    by people, -1 = unjudged.
     """
     has_grade = ~np.isnan(pool.machine)
     # The level nearest to each machine's grade, int64[pairs, machines]; meaningless where there is no grade.

@@ -32,7 +32,8 @@ def estimate(
 ) -> np.ndarray:
     """The probability of each class to be the true one, float64[classes, pairs]; each column sums to 1.
 
-    By EM (expectation maximisation) from the shares of votes.
+    By EM (expectation maximisation) from the shares of votes. A class is a grade, as a number from 0. The label of
+    a rating is the class that the rater chose.
 
     `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label`
     (int64[n]) is from 0 to classes - 1; there is at least one row. A rater may rate a pair more than once.
@@ -50,11 +51,12 @@ def estimate(
     votes = _votes(pair, rater, label, classes)
     smoothing = classes if smoothing is None else smoothing
     # How many ratings of each pair have each label, [classes, pairs]: their shares are the first probabilities.
-    counts = [np.bincount(pair[label == truth], minlength=len(votes.start)) for truth in range(classes)]
+    counts = [np.bincount(pair[label == each], minlength=len(votes.start)) for each in range(classes)]
     probability = np.array(counts) / votes.length
     for _ in range(MOST_ROUNDS):
         before = probability
-        probability = _truth(votes, before.mean(axis=1), _errors(votes, before, smoothing))
+        prevalence = before.mean(axis=1)  # of each class
+        probability = _truth(votes, prevalence, _errors(votes, before, smoothing))
         if np.abs(probability - before).max() <= TOLERANCE:
             break
     return probability
@@ -77,12 +79,16 @@ def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int)
 
 
 def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndarray:
-    """The probability that a rater makes each call where each class is true, float64[classes, calls]."""
+    """The probability that a rater makes each call where each class is true, float64[classes, calls].
+
+    A call is a rater with a label. The probability is (count of the call + smoothing × rate of the label among all
+    raters) / (count of all calls of the rater + smoothing).
+    """
     classes, calls = len(probability), len(votes.label)
     errors = np.empty((classes, calls))
-    for truth, share in enumerate(probability):
+    for truth, probability_of_truth in enumerate(probability):
         # How often each call is expected where `truth` is the true class.
-        count = np.bincount(votes.call, np.repeat(share, votes.length), calls)
+        count = np.bincount(votes.call, np.repeat(probability_of_truth, votes.length), calls)
         overall = np.bincount(votes.label, count, classes)
         overall /= overall.sum() or 1  # the rate of each label among all raters
         rate_of_all = overall[votes.label]
@@ -102,6 +108,7 @@ def _truth(votes: _Votes, prevalence: np.ndarray, errors: np.ndarray) -> np.ndar
     # error rates were estimated from these ratings.
     with np.errstate(divide="ignore"):
         log_errors, log_prior = np.log(errors), np.log(prevalence)
+    # The sum of the log errors of all ratings of a pair: reduceat adds up from one start to the next.
     log_likelihood = np.array([np.add.reduceat(row[votes.call], votes.start) for row in log_errors])
     log_joint = log_prior[:, None] + log_likelihood
     joint = np.exp(log_joint - log_joint.max(axis=0))

@@ -70,17 +70,16 @@ def stacked(several: Sequence[Ratings]) -> Ratings:
     """
     queries = several[0].queries
 
-    def joined(parts: Sequence, *names: str) -> dict[str, np.ndarray]:
-        """These columns of the parts, ratings or judgments, and their queries, one part after another."""
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        columns["query"] = np.concatenate([part.query + place * queries for place, part in enumerate(parts)])
+    def joined(tables: Sequence, *names: str) -> dict[str, np.ndarray]:
+        """The columns `names` and "query" of several ratings, or several judgments, one table after another."""
+        columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
+        columns["query"] = np.concatenate([table.query + place * queries for place, table in enumerate(tables)])
         return columns
 
     total = len(several) * queries
     adjudicated = None
     if several[0].adjudicated is not None:
-        several_adjudicated = [ratings.adjudicated for ratings in several]
-        adjudicated = Judgments(total, **joined(several_adjudicated, "document", "grade"))
+        adjudicated = Judgments(total, **joined([each.adjudicated for each in several], "document", "grade"))
     weight = [] if several[0].weight is None else ["weight"]
     return Ratings(total, **joined(several, "document", "rater", "grade", *weight), adjudicated=adjudicated)
 
@@ -145,8 +144,8 @@ def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
     # Integers, because a sum of floats can be just below a grade that all raters gave.
     grade = np.rint(pairs.grade * BILLION).astype(np.int64)
     total_weight = np.add.reduceat(weight, pairs.start)
-    # Neither dividends nor divisors below exceed the left side: the first are grades times weights, the second
-    # weights times BILLION. Up to the right side both are exact as floats, so that only the quotient is rounded.
+    # No dividend below, a sum of grades times weights, exceeds the left side, nor does a divisor, weights times
+    # BILLION. Up to the right side both are exact as floats, so that only the quotient is rounded.
     if max(int(np.abs(grade).max()), BILLION) * int(total_weight.max()) > EXACT_UP_TO:
         # Python integers do not overflow, and their quotient is correctly rounded at any size.
         grade, total_weight = grade.astype(object), total_weight.astype(object)

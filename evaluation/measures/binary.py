@@ -38,7 +38,7 @@ def average_precision(graded: GradedRankings, cutoff: int | None, rel: float | N
 
 
 def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
-    """RR@k, 1 / rank of the first relevant document, 0 if that rank is beyond k, float64[queries].
+    """RR@k, 1 / rank of the first relevant document, 0 if there is none down to rank k, float64[queries].
 
     nan if no document is relevant.
     """
@@ -79,8 +79,9 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
     threshold = graded.options.relevant_from if rel is None else rel
     lowest = 0.0 if graded.options.negatives == "clip" else -np.inf
     relevant = graded.judged & (graded.grade >= threshold)
-    others_above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)
-    relevant_total = all_relevant(graded, rel)
+    others_above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)  # n of each row
+    relevant_total = all_relevant(graded, rel)  # R
+    # N: judged with a grade of at least `lowest`, but not relevant.
     others_total = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(threshold, lowest))
     divisor = np.maximum(np.minimum(relevant_total, others_total), 1)  # min(N, R), but no division by 0
     # Of each row; only those of relevant documents count.

@@ -75,7 +75,7 @@ def bounds(
     # Once all is judged, no document above the cutoff is unjudged, so the option does not matter.
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
-    case = _case(graded, cutoff, pool, lowest, highest)
+    case = _case(graded, cutoff, pool, lowest, highest)  # what the search for the extreme values needs
     # A query with a pool has judgments once all is judged, even if none of them can gain anything.
     has_pool = np.bincount(pool[0], minlength=judgments.queries) > 0
     judged = has_pool | (case.unjudged > 0) | (judgments.count > 0)
@@ -128,6 +128,7 @@ def _case(
     # More documents than the ideal has places change nothing.
     number_unjudged = number_inside + np.minimum(number_outside, depth)
 
+    # The rows of `query` become columns of their query, from 0; the weights of documents outside stay 0.
     weights = np.zeros((queries, number_unjudged.max(initial=0)))
     first = np.cumsum(number_inside) - number_inside  # the first row of each query in `query`
     column = np.arange(len(query)) - first[query]
@@ -155,12 +156,12 @@ def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, inside
         return np.zeros(graded.queries, np.int64)
 
     def number_in_pool(rows: np.ndarray) -> np.ndarray:
-        """Of these rows (bool[rows]), how many are unjudged pairs of the pool, int64[queries]."""
+        """How many of these rows (bool[rows]) are unjudged pairs of the pool, int64[queries]."""
         query = graded.query[rows]
         pooled = _among(pair_key(query, graded.document[rows]), unjudged)
         return np.bincount(query[pooled], minlength=graded.queries)
 
-    if graded.options.ideal == "retrieved":
+    if graded.options.ideal == "retrieved":  # only documents of the ranking can enter the ideal
         return number_in_pool(~graded.judged & ~inside)
     return np.bincount(unjudged >> DOCUMENT_BITS, minlength=graded.queries) - number_in_pool(inside)
 
@@ -220,6 +221,7 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     layer = np.flatnonzero(is_last)[::-1]
     layer = layer[np.argsort(down_query[layer], kind="stable")]
     query, upper, judged = down_query[layer], down_gain[layer], judged_so_far[layer] - before[down_query[layer]]
+    # The first layer of each query begins at 0, each further one at the upper cut of the layer before.
     lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
     return Layers(query, upper - lower, judged, all_reach=upper <= lowest, none_reach=upper > highest)
 
@@ -239,6 +241,7 @@ def _valid_bounds(
     whether a query has a judgment once all of the pool is judged.
     """
     lowest, highest = gains
+    # Whether a query has a value whatever the missing judgments are, and whether it can have one.
     certain, possible = _having_value(case, lowest, highest)
     # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
     has_loss = (lowest < 0) | (case.dcg_of_judged < 0)
@@ -246,7 +249,7 @@ def _valid_bounds(
     present = ndcg(graded, cutoff)
     low = np.where(case.unjudged > 0, low, present)
     high = np.where(case.unjudged > 0, high, present)
-    if graded.options.undefined == "zero":
+    if graded.options.undefined == "zero":  # what may be undefined may be 0; fmin and fmax take it in place of nan
         low = np.where(certain, low, np.fmin(low, 0.0))
         high = np.where(certain, high, np.fmax(high, 0.0))
         possible = certain = judged  # every query with a judgment has a value, if only 0

@@ -14,7 +14,7 @@ from .options import Options
 from .profiles import PROFILES
 from .registry import MEASURES
 
-ByQuery = dict[str, dict[str, float]]  # the number of each document of each query
+ByQuery = dict[str, dict[str, float]]  # {query: {document: its grade or score}}
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,22 @@ def calc(
     """
     judged, ranked = _by_query(qrels, "relevance"), _by_query(run, "score")
     if not judged.keys() & ranked.keys():
-        (of_run, *_), (of_qrels, *_) = ranked, judged
+        of_run, of_qrels = next(iter(ranked)), next(iter(judged))
         raise ValueError(f"no query of the run is judged: it begins with {of_run}, and the qrels with {of_qrels}.")
-    chosen = PROFILES[profile].revised(**options)
+    revised = PROFILES[profile].revised(**options)
     judgments, rankings = _packed(judged, ranked)
-    highest = judgments.grade.max(initial=0.0)
+    highest = float(judgments.grade.max(initial=0.0))
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
-    parsed = [with_gmax(measure, float(highest)) for measure in parsed]
-    scores = evaluate(parsed, judgments, rankings, chosen)
+    parsed = [with_gmax(measure, highest) for measure in parsed]  # some need the highest grade as a parameter
+    scores = evaluate(parsed, judgments, rankings, revised)
     aggregated, per_query = {}, {}
     for measure in parsed:
-        values = scores.values[measure]
+        values = scores.values[measure]  # float64[queries], in the order of `judged`
         total = float(values[scores.counted(measure)].sum())
+        # A measure that counts documents, such as NumRet, is summed over queries.
         aggregated[str(measure)] = total if MEASURES[measure.name].counts else scores.mean(measure)
         per_query[str(measure)] = dict(zip(judged, values.tolist(), strict=True))
-    return Calculated(aggregated, per_query, chosen)
+    return Calculated(aggregated, per_query, revised)
 
 
 def _packed(judged: ByQuery, ranked: ByQuery) -> tuple[Judgments, Rankings]:
@@ -64,18 +65,17 @@ def _packed(judged: ByQuery, ranked: ByQuery) -> tuple[Judgments, Rankings]:
 
     Documents are numbered in the order of their keys. Of equal scores, the larger number is first.
     """
-    score_dicts = [ranked.get(query, {}) for query in judged]
-    keys = set(chain.from_iterable([*judged.values(), *score_dicts]))
-    number = {key: place for place, key in enumerate(sorted(keys))}
+    scored = [ranked.get(query, {}) for query in judged]  # of each query: {document: score}
+    keys = set(chain.from_iterable([*judged.values(), *scored]))
+    number_of = {key: place for place, key in enumerate(sorted(keys))}
     judgments = Judgments(
         len(judged),
         np.repeat(np.arange(len(judged)), [len(grades) for grades in judged.values()]),
-        np.array([number[key] for grades in judged.values() for key in grades], np.int64),
+        np.array([number_of[key] for grades in judged.values() for key in grades], np.int64),
         np.array([grade for grades in judged.values() for grade in grades.values()], np.float64),
     )
-    lists = []  # of each query: its (score, document), best first
-    for scores in score_dicts:
-        lists.append(sorted(((score, number[key]) for key, score in scores.items()), reverse=True))
+    # Of each query: its (score, document), best first.
+    lists = [sorted(((score, number_of[key]) for key, score in each.items()), reverse=True) for each in scored]
     documents = np.array([document for ranking in lists for _, document in ranking], np.int64)
     rankings = Rankings(
         offsets=np.append(0, np.cumsum([len(ranking) for ranking in lists])),

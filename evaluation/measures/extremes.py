@@ -34,13 +34,8 @@ class Layers:
     def part(self, first: int, last: int) -> "Layers":
         """The layers of the queries from first to last - 1, which then count from 0."""
         rows = slice(*np.searchsorted(self.query, [first, last]))
-        return Layers(
-            self.query[rows] - first,
-            self.thickness[rows],
-            self.judged[rows],
-            self.all_reach[rows],
-            self.none_reach[rows],
-        )
+        other_columns = (self.thickness, self.judged, self.all_reach, self.none_reach)
+        return Layers(self.query[rows] - first, *(column[rows] for column in other_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,18 +85,23 @@ def extreme(case: Case, sign: int) -> np.ndarray:
 
 
 class _Search:
-    """The search of `extreme`. Tables [queries, n + 1] have a column for each number of unjudged documents."""
+    """The search of `extreme`. Tables [queries, n + 1] have a column for each number of unjudged documents.
+
+    The numbers are 0 to n, where n is the largest number of unjudged documents of any query.
+    """
 
     def __init__(self, case: Case, sign: int) -> None:
         self.case, self.sign = case, sign
         self.count = np.arange(case.weights.shape[1] + 1)  # the number of each column
-        self.too_many = self.count > case.unjudged[:, np.newaxis]  # whether the query has fewer
-        self.others = np.maximum(case.unjudged[:, np.newaxis] - self.count, 0)  # how many others the query has
+        self.too_many = self.count > case.unjudged[:, np.newaxis]  # whether the query has fewer unjudged documents
+        self.others = np.maximum(case.unjudged[:, np.newaxis] - self.count, 0)  # how many more it has, or 0
+        # Sums of the weights of the `count` heaviest unjudged documents, and of the lightest: all but `others`.
         heaviest = np.zeros((case.queries, len(self.count)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
         lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.others, axis=1)
         # The greatest N gives good grades to heavy ranks and bad ones to light ranks, the least the reverse.
         self.gaining, self.losing = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
+        # The sums of discounts for each layer, [layers, n + 1]: its judged documents take first ranks, too.
         self.ideal = case.first_discounts(case.above.judged[:, np.newaxis] + self.count)
         self.worst = case.first_discounts(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
 
@@ -123,11 +123,13 @@ class _Search:
         Best for N + W - z (I + W), where z is `ratio`, float64[queries].
         """
         case = self.case
-        falls_above = self.sign > 0  # on which side each layer has its own best number: see the module
+        # Each layer has its own best number above 0 for the greatest ratio, and below 0 for the least one. On the
+        # other side one number is best for all layers: see the module docstring.
+        own_above = self.sign > 0
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
-        sum_above, reach_above = self._summed(above, case.above, falls_above)
-        sum_below, reach_below = self._summed(below, case.below, not falls_above)
+        sum_above, reach_above = self._summed(above, case.above, own_above)
+        sum_below, reach_below = self._summed(below, case.below, not own_above)
         # Both sides share the unjudged documents: `split` of them are above 0, the rest below.
         total = sum_above + np.take_along_axis(sum_below, self.others, axis=1)
         total[self.too_many] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
@@ -140,12 +142,14 @@ class _Search:
     def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
         """What each layer adds when 0 to n unjudged documents reach it, times `sign`, float64[layers, n + 1].
 
-        weights: float64[queries, n + 1], what they add to N; of_ranks: float64[layers, n + 1], the discounts of
-        the first ranks, which count `times` as much, float64[queries].
+        It adds thickness × (weights + times × of_ranks) to N + W - z (I + W). weights: float64[queries, n + 1],
+        those of the documents, in N; of_ranks: float64[layers, n + 1], the discounts of the first ranks, in I or
+        W; times: float64[queries], -z for I, 1 - z for W.
         """
         of_gain_1 = weights[layers.query] + times[layers.query, np.newaxis] * of_ranks
         table = of_gain_1 * layers.thickness[:, np.newaxis]
         table *= self.sign
+        # The number is fixed where no unjudged document can reach a layer, or every one does: 0, or all of them.
         table[layers.none_reach] = table[layers.none_reach, :1]
         unjudged = self.case.unjudged[layers.query[layers.all_reach]]
         table[layers.all_reach] = table[layers.all_reach, unjudged][:, np.newaxis]
@@ -155,8 +159,8 @@ class _Search:
         """The best sum of a query's layers, and how many unjudged documents then reach each of them.
 
         float64[queries, n + 1] and int64[layers, n + 1], with a column for 0 to n unjudged documents on this side
-        of 0. table: as from `_table`. own_numbers: each layer is reached by as many of them as are best for it;
-        otherwise by all of them.
+        of 0. table: as from `_table`. own_numbers: each layer is reached by as many of the documents of the column
+        as are best for it; otherwise by all documents of the column.
         """
         best = table
         reaching = np.tile(self.count, (len(table), 1))

@@ -17,7 +17,7 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
     with np.errstate(over="ignore"):
-        if graded.all():
+        if graded.all():  # the usual case, without the copies of a selection
             gains = _gain(grade, options)
         else:
             gains[graded] = _gain(grade[graded], options)

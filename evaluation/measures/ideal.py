@@ -25,14 +25,16 @@ def worst_lists(graded: GradedRankings) -> GradedLists:
 
 
 def _extreme_lists(graded: GradedRankings, end: str) -> GradedLists:
-    """The lists of `_sorted_lists`: of the ranked documents under ideal=retrieved, else of all judged ones.
+    """The best or the worst list of each query, by `end`: "best" or "worst".
 
-    Those of all judged documents are cached.
+    Under ideal=retrieved it is made of the documents of the ranking, else of all judged ones. The lists of all
+    judged documents are the same for every system, and cached.
     """
     judgments, options = graded.judgments, graded.options
     if options.ideal == "retrieved":
         # From the grades: under ties=average the gains of the rows are means.
         return _sorted_lists(graded.queries, graded.query, graded.document, graded.grade, options, end)
+    # All options that these lists depend on.
     options_read = (options.gain, options.gain_map, options.discount, options.log_base, options.negatives)
     return judgments.remember(
         (end, *options_read),

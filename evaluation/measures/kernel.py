@@ -100,11 +100,10 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
         is_withheld = ~_judged_down_to(depth, graded)
         values[is_withheld], reasons[is_withheld] = np.nan, UNJUDGED_ABOVE_CUTOFF
     values[~graded.answered], reasons[~graded.answered] = np.nan, NO_RANKING
-    unjudged = graded.judgments.count == 0
-    # Some measures have a value even so, such as DCG, which stays, but counts in no mean.
-    reasons[unjudged] = NOT_JUDGED
-    if not definition.needs_no_judgment:
-        values[unjudged] = np.nan
+    has_no_judgment = graded.judgments.count == 0
+    reasons[has_no_judgment] = NOT_JUDGED
+    if not definition.needs_no_judgment:  # DCG and others have a value even so, which counts in no mean
+        values[has_no_judgment] = np.nan
     return values, reasons
 
 

@@ -71,18 +71,19 @@ class Table:
         return cls(query, number, bits, ordinals, first)
 
     def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of `numbers` that are in the table, ascending, and the index of each in `number`.
+        """The rows of `numbers` whose number is in the table, ascending, and the index of each in `self.number`.
 
         Query i has the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
         """
         if not numbers.size:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         edges = _edges(offsets)  # of chunks of queries
-        # The same buffers for every part: fresh memory pages for each would take a fifth of the time.
+        # The same buffers for every chunk: fresh memory pages for each would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
         buffers = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.ordinals.dtype))
-        parts = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
-        row, index, query = (np.concatenate(chunks) for chunks in zip(*parts, strict=True))
+        hits = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
+        row, index, query = (np.concatenate(columns) for columns in zip(*hits, strict=True))
+        # Several numbers of the query share these places: only a search by number tells whether one is meant.
         collided = np.flatnonzero(index < 0)
         if not collided.size:
             return row, index
@@ -95,7 +96,8 @@ class Table:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries.
 
-        buffers: those of `meet`, for a place in few bits, a place, and an ordinal. They are overwritten.
+        buffers: those of `meet`, for a place in as few bits as it takes, a place as an index, and an ordinal, of
+        each row. They are overwritten.
         """
         start, end = offsets[first], offsets[last]
         narrow_place, place, ordinal = (buffer[: end - start] for buffer in buffers)
@@ -108,7 +110,7 @@ class Table:
         index = self.first[query] + ordinal - 1
         index[ordinal == np.iinfo(ordinal.dtype).max] = -1  # a collision
         row = hit + start
-        # Another number may have the same place.
+        # A number that is not in the table may have the place of one that is.
         is_hit = (self.number[index] == numbers[row]) | (index < 0)
         return row[is_hit], index[is_hit], query[is_hit]
 

@@ -35,7 +35,9 @@ class Measure:
         if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= LARGEST_CUTOFF):
             raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}.")
         for name, _ in self.params:
-            _refuse_unknown(self.name, name, definition.parameters)
+            if name not in definition.parameters:
+                known = ", ".join(definition.parameters) or "no parameter"
+                raise ValueError(f"{self.name} takes {known}, not {name!r}.")
         params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
             raise ValueError(f"{self.name} has a parameter twice: {params_text(params)}.")
@@ -87,13 +89,6 @@ def _canonical(name: str) -> str:
     spellings = {known.lower(): known for known in MEASURES}
     spellings |= {alias.lower(): known for alias, known in ALIASES.items()}
     return spellings.get(name.lower(), name)
-
-
-def _refuse_unknown(measure: str, name: str, known: tuple[str, ...]) -> None:
-    if name in known:
-        return
-    takes = f"takes {', '.join(known)}" if known else "takes no parameter"
-    raise ValueError(f"{measure} {takes}, not {name!r}.")
 
 
 def _cutoff(text: str | None, whole: str) -> int | None:

@@ -11,8 +11,9 @@ from .matching import Table
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties: str) -> np.ndarray:
     """The ranks of some rows as in trec_eval, int64[rows] from 1: by score, then by tiebreak.
 
-    `query` is the query of each row, ascending; `ties` is one of BY_SCORE. All rows have a score,
-    and those with equal scores a tiebreak. Scores are sorted instead of rows, for speed.
+    `row` has rows of the rankings; `query` is the query of each, ascending; `ties` is one of BY_SCORE. All rows
+    have a score, and those with equal scores a tiebreak. Scores are sorted instead of rows, for speed: a rank is
+    the place of the row's score among those of its query.
     """
     if ties == "trec_eval_9":
         with np.errstate(over="ignore"):
@@ -49,15 +50,17 @@ def by_score(rankings: Rankings, ties: str) -> Rankings:
 
 def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The number of documents with the same score that come before each of these rows by tiebreak, int64[rows]."""
-    # A table finds the rows with the same score, folded to the 32 bits that it takes.
+    # A hash table finds the rows of the rankings with one of the wanted scores. It takes numbers of 32 bits, to
+    # which the 64 bits of a score are folded.
     bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0: the two have different bits
     folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
-    wanted, numbers = pair_of(distinct(pair_key(query, folded[row])))
-    sharing, alike = Table.of(rankings.queries, wanted, numbers.astype(np.uint32)).meet(rankings.offsets, folded)
+    wanted_query, wanted = pair_of(distinct(pair_key(query, folded[row])))
+    table = Table.of(rankings.queries, wanted_query, wanted.astype(np.uint32))
+    sharing, number = table.meet(rankings.offsets, folded)  # rows, and which query and folded score each has
     score = rankings.scores[sharing]  # scores that differ may be folded to one number
     # ~x reverses the order of integers without the overflow of -x.
-    order = np.lexsort((~np.asarray(rankings.tiebreak)[sharing], score, alike))
-    starts, size = groups(alike[order], score[order])
+    order = np.lexsort((~np.asarray(rankings.tiebreak)[sharing], score, number))
+    starts, size = groups(number[order], score[order])  # of equal scores of one query, the largest tiebreak first
     before = np.empty(len(order), np.int64)
     before[order] = np.arange(len(order)) - np.repeat(starts, size)
     return before[np.searchsorted(sharing, row)]

@@ -13,13 +13,14 @@ from .grading import GradedRankings
 def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: float) -> np.ndarray:
     """ERR@k, float64[queries]: the expected 1 / rank of satisfaction (Chapelle et al., CIKM 2009).
 
-    A document satisfies the reader with the probability (2^grade - 1) / 2^gmax. nan if no document has a grade
-    above 0; ValueError for a grade above gmax.
+    A document satisfies a reader who comes to it with the probability (2^grade - 1) / 2^gmax. nan if no document
+    has a grade above 0; ValueError for a grade above gmax.
     """
     _refuse_above(gmax, graded)
     chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)  # of satisfaction; below 0 or nan: none
     hits = np.flatnonzero((chance > 0) if cutoff is None else (chance > 0) & (graded.rank <= cutoff))
     query = graded.query[hits]
+    # The number of each hit within its query, from 0.
     nth_hit = np.arange(len(hits)) - np.searchsorted(query, np.arange(graded.queries))[query]
     values = np.zeros(graded.queries)
     still_reading = np.ones(graded.queries)  # the chance that no document so far satisfied the reader

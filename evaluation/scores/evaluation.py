@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from math import isnan
 
 import numpy as np
@@ -146,7 +147,7 @@ class Evaluation:
         """The names of the numbers to show, in the order of SUMMARY, then those of expected values.
 
         Left out are bounds that nobody asked for, weighted means where all weights are equal, what only queries
-        of a log have, and totals of measures that are no counts.
+        drawn from a log have, and totals where no measure counts documents.
         """
         left_out = set() if self.bounds else {"lowest", "highest"}
         if not self.is_weighted:
@@ -155,10 +156,8 @@ class Evaluation:
             left_out |= {"plain", "traffic"}
         if not any(MEASURES[measure.name].counts for measure in self.measures):
             left_out.add("total")
-        names = [*SUMMARY]
         # A measure may have expected values that another has not: each name once.
-        for standing in self.by_column.values():
-            names += [name for name in standing.expected if name not in names]
+        names = dict.fromkeys(chain(SUMMARY, *(standing.expected for standing in self.by_column.values())))
         return [name for name in names if name not in left_out]
 
     @property
@@ -185,7 +184,7 @@ class Evaluation:
     def _standing(self, measure: Measure, system: str, estimated: Estimate) -> Standing:
         """The numbers of one system in one measure. estimated: its mean and interval."""
         column = self._places[measure, system]
-        # Each [queries]; a code is an index in REASONS.
+        # Each [queries]; a code is an index in REASONS, which says why a query does not count in the mean.
         values, codes, judged_shares = (self.table.of[name][:, column] for name in ("values", "codes", "seen"))
         counted = codes == COUNTED
         counting_values = np.where(counted, values, np.nan)
@@ -193,7 +192,7 @@ class Evaluation:
         # After that the dict has only the reasons why a query does not count.
         queries = queries_by_reason.pop(REASONS[COUNTED])
         bounds = self.bounds.get((measure, system))
-        lowest, highest = (np.nan, np.nan)
+        lowest, highest = np.nan, np.nan
         if bounds:
             lowest, highest = self.bounds_of_mean(bounds.low, bounds.high, bounds.certain, bounds.possible)
         weighted = NO_ESTIMATE
@@ -212,7 +211,7 @@ class Evaluation:
             judged=none_for_nan(mean_of(np.where(counted, judged_shares, np.nan), self.sampled)),
             lowest=none_for_nan(lowest),
             highest=none_for_nan(highest),
-            **beside_mean(counting_values, self.sampled),
+            **beside_mean(counting_values, self.sampled),  # plain and traffic, of queries drawn from a log
             weighted=none_for_nan(weighted.mean),
             weighted_low=none_for_nan(weighted.low),
             weighted_high=none_for_nan(weighted.high),
@@ -388,7 +387,7 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     for size in np.unique(queries_of_column):
         columns = np.flatnonzero(queries_of_column == size)
         counting_values = np.column_stack([values[counted[:, column], column] for column in columns])
-        ends = np.transpose(bootstrap_interval(counting_values))  # [columns, 2]
+        ends = np.transpose(bootstrap_interval(counting_values))  # low and high: [columns, 2]
         for column, (low, high) in zip(columns, ends, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high))

@@ -79,7 +79,7 @@ class Expected:
         objects = {
             "estimate": Estimate(**estimate),
             "means": tuple(Mean(**row) for row in members["means"]),
-            "machines": tuple(Machine(*row) for row in members["machines"]),
+            "machines": tuple(Machine(*row) for row in members["machines"]),  # a named tuple is a list in JSON
         }
         return cls(**{**members, **objects})
 
@@ -307,14 +307,15 @@ def basis_of(collection: Collection, wanted: bool = False) -> tuple:
 def expecting(collection: Collection, asked: Asked, wanted: bool = False) -> Expecting:
     """The expected values of a page in the asked measure, or the reason why there are none. Raises nothing.
 
-    Rounds, in which the collection drew pairs to be judged, are what they rest on. Without rounds there are none,
+    Expected values rest on rounds, in which the collection drew pairs to be judged. Without rounds there are none,
     unless the address asks for them (`wanted`): a model alone predicts them then.
     """
     decisive = collection.order == Collection.Order.DECISIVE
-    # `estimators` is empty where the app that computes expected values was taken out.
-    rounds = rounds_so_far(collection) if estimators else 0
-    if not estimators or not (rounds or wanted):
-        return Expecting(0, decisive)
+    if not estimators:  # the app that computes expected values was taken out
+        return Expecting(decisive=decisive)
+    rounds = rounds_so_far(collection)
+    if not rounds and not wanted:
+        return Expecting(decisive=decisive)
     try:
         means = expected_means(collection, asked, [asked.measure], MOST_PAIRS)
         return Expecting(rounds, decisive, means[asked.measure])

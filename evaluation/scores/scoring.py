@@ -34,8 +34,8 @@ def evaluate(
     """The scores in the asked measure and those `beside` it, from the cache as far as possible.
 
     bounds: the measures whose bounds are computed, too; only nDCG has bounds. judgments: with the judgments, on
-    which holes and neutral points rest. ValueError, with a message for the user, for an unknown measure or system,
-    and for options that do not fit the collection.
+    which the scores of empty lists rest. ValueError, with a message for the user, for an unknown measure or
+    system, and for options that do not fit the collection.
     """
     # Each once, the asked one first.
     measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
@@ -43,13 +43,14 @@ def evaluate(
     # The same version for all: a rating saved in between could move a value out of its bounds.
     version = record.version(collection)
     table = cache.columns(collection, version, asked.source, ("scores", measures, asked.options), compute)
-    measures_with_bounds = dict.fromkeys(measures_of(collection, bounds))  # each once
-    bounds_by_column = _bounds(collection, version, asked, measures_with_bounds, table.record.systems)
+    bounded = dict.fromkeys(measures_of(collection, bounds))  # each once
+    bounds_by_column = _bounds(collection, version, asked, bounded, table.record.systems)
     evaluation = Evaluation(asked, measures, table, bounds_by_column)
     if not judgments:
         return evaluation
     data, judged_by = cache.read(collection, asked.source, version)
-    # Queries were imported while this was computed. All arrays must have the same rows, so it is computed again.
+    # If queries were imported since the scores were computed, these are computed again: all arrays must have the
+    # same rows.
     if not data.queries["key"].equals(table.record.queries["key"]):
         return evaluate(collection, asked, beside, bounds, judgments)
     return replace(evaluation, judged_by=judged_by)
@@ -188,23 +189,22 @@ def _bounds(
 ) -> dict[tuple[Measure, str], Bounds]:
     """The bounds by (measure, system), for those of the measures that have bounds; empty without a scale.
 
-    They come from the cache as far as possible. systems: whose bounds are returned. The pool, which decides what
-    may still be judged, is that of all systems all the same.
+    They come from the cache as far as possible. systems: whose bounds are returned. They are computed for all
+    systems all the same, because what may still be judged depends on the pool of all.
     """
     measures_with_bounds = list(filter(has_bounds, measures))
     scale = record.scale(collection) if measures_with_bounds else []
     if not scale:
         return {}
     source_of_all = replace(asked.source, systems=None)
-    bounds = {}
+    bounds: dict[tuple[Measure, str], Bounds] = {}
     for measure in measures_with_bounds:
         cache_key = ("bounds", measure, kernel.effective(measure, asked.options), tuple(scale))
         asked_measure = replace(asked, measure=measure)
         compute = partial(_bound_columns, collection=collection, asked=asked_measure, scale=scale)
         table = cache.columns(collection, version, source_of_all, cache_key, compute)
-        for system in table.record.systems:
-            if system in systems:
-                bounds[measure, system] = _bounds_in(table.of, system)
+        shown = [system for system in table.record.systems if system in systems]
+        bounds |= {(measure, system): _bounds_in(table.of, system) for system in shown}
     return bounds
 
 

@@ -36,6 +36,7 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     context = page(request, collection, "pool", asked) | {
         "names": names,
         "chosen": chosen,
+        # The query string of links and of the form that switches, and the hidden fields of the form of systems.
         "keep": address([*asked.texts, *(("system", name) for name in systems_to_keep)]),
         "hidden": asked.texts,
         "in_use": collection.order == Collection.Order.DECISIVE,
@@ -62,8 +63,8 @@ def pool_in(state: State) -> dict:
 @record_act
 @with_options(many=["system"])
 def choose_decisive(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """Switches the collection to this order. The worker draws the first round."""
-    chosen = systems_in(request, collection)[1]
+    """Switches the collection to the decisive order, for the measure, options and systems of the address."""
+    _, chosen = systems_in(request, collection)
     try:
         aim = aim_for(collection, asked, chosen)
     except ValueError as error:

@@ -38,14 +38,17 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if not found.rounds:
         context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
+    # "told" are the expected values. "apart" is how far apart two means are for their order to matter.
     context |= {"expecting": found, "told": found.expected, "apart": LEAST_DIFFERENCE}
     if found.expected:
-        history = history_of(collection, asked, found.expected)  # the last stage is now
+        history = history_of(collection, asked, found.expected)
+        if len(history) == 1:  # it has only the stage "now": nothing developed yet
+            history = []
         context |= {
             "matrix": matrix(found.expected),
             "most_in_matrix": MOST_IN_MATRIX,
-            "stages": [(stage, in_order(stage, found.expected)) for stage in history] if len(history) > 1 else [],
-            "charts": charts_of(history, found.expected, asked) if len(history) > 1 else {},
+            "stages": [(stage, in_order(stage, found.expected)) for stage in history],
+            "charts": charts_of(history, found.expected, asked),
             "stop": when_to_stop(collection, asked, found.expected),
         }
     return charted(request, "evaluation/expected.html", context)
@@ -105,16 +108,18 @@ def charts_of(history: Sequence[Stage], present: Expected, asked: Asked) -> dict
     with_interval = [row.system for row in present.means]  # with many systems, only the highest get one
     if len(with_interval) > MOST_WITH_INTERVALS:
         with_interval = with_interval[:HIGHEST_WITH_INTERVALS]
-    rows = []
-    for stage in history:
-        for name, (mean, low, high) in stage.means.items():
-            if mean is not None:
-                dot = {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean}
-                is_leader, has_bar = name == present.leader, name in with_interval
-                rows.append(dot | {"low": low, "high": high, "leader": is_leader, "barred": has_bar})
+    rows = [
+        {"system": name, "when": stage.when, "judged": stage.judged, "expected": mean, "low": low, "high": high}
+        | {"leader": name == present.leader, "barred": name in with_interval}
+        for stage in history
+        for name, (mean, low, high) in stage.means.items()
+        if mean is not None
+    ]
     means_now = ", ".join(f"{row.system} {decimals(row.mean)}" for row in present.means if row.mean is not None)
     alt_text = f"Expected mean {asked.measure} by system before each round and now. Now: {means_now}."
-    by_id = {"rounds": Chart("rounds", charts.over_rounds(rows, bounded=asked.bounded), alt_text)} if rows else {}
+    by_id = {}
+    if rows:
+        by_id["rounds"] = Chart("rounds", charts.over_rounds(rows, bounded=asked.bounded), alt_text)
     with_chance = [stage for stage in history if stage.wrong is not None]
     if len(with_chance) > 1:
         points = [{"judged": stage.judged, "wrong": stage.wrong, "when": stage.when} for stage in with_chance]

@@ -17,9 +17,9 @@ from evaluation.expected import (
     expect,
     fit,
     judgments_to_settle,
+    order_chances,
     pool_of,
     remaining_variance,
-    settled,
 )
 from evaluation.expected import model as models
 from evaluation.expected.estimate import means
@@ -193,7 +193,7 @@ def test_one_system_has_an_interval_too():
     (low,), (high,) = answer.interval()
     assert low < answer.mean[0] < high
     assert answer.difference(0, 0) == (0, 0, 0)
-    assert settled(answer.mean, answer.covariance)[1].tolist() == [1]
+    assert order_chances(answer.mean, answer.covariance)[1].tolist() == [1]
 
 
 def test_the_same_seed_gives_the_same_digits_and_another_gives_others():
@@ -205,7 +205,7 @@ def test_the_same_seed_gives_the_same_digits_and_another_gives_others():
 
 def test_the_order_of_two_systems():
     """Means .03 apart, deviation .03: wrong by .02 or more where a normal is below -5/3, in 4.8 of 100."""
-    chance, best = settled(np.array([0.53, 0.5]), np.diag([0.03**2, 0]), draws=100_000)
+    chance, best = order_chances(np.array([0.53, 0.5]), np.diag([0.03**2, 0]), draws=100_000)
     assert chance == pytest.approx(0.0478, abs=0.003)
     assert best == pytest.approx([0.8413, 0.1587], abs=0.005)
 

@@ -12,9 +12,9 @@ from evaluation.expected import (
     estimate,
     expect,
     fit,
+    order_chances,
     rates,
     scores,
-    settled,
 )
 from evaluation.expected.estimate import corrected, means
 from ratings.tests.thorough import examples
@@ -120,7 +120,9 @@ def test_every_number_is_that_of_the_study(study, seed, monkeypatch):
     equal(corrected(model, drawn.mean(axis=0), np.cov(drawn.T), ours, draws=120, seed=seed).mean, answer["eb"][0])
 
     for part, other in zip(
-        settled(mine.mean, mine.covariance, seed=0), study.settled(mine.mean, mine.covariance, seed=0), strict=True
+        order_chances(mine.mean, mine.covariance, seed=0),
+        study.settled(mine.mean, mine.covariance, seed=0),
+        strict=True,
     ):
         equal(part, other)
 
