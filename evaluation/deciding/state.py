@@ -158,8 +158,10 @@ class State:
     @cached_property
     def newly_known(self) -> np.ndarray:
         """Pairs (pks) that were judged in no round and are not yet stored as known."""
-        # Drawn pairs are none of them: their `known` is 0, and if there are any, the number of rounds is above 0.
-        late = self.judged & (self.known == len(self.rounds))
+        drawn = np.zeros(len(self.pair), bool)
+        for drawn_round in self.rounds:
+            drawn[drawn_round.rows] = True
+        late = self.judged & ~drawn & (self.known == len(self.rounds))
         return self.pair[late & (self.pair != NO_PAIR)]
 
     @property
