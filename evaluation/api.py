@@ -29,8 +29,7 @@ from .measures.options import CHOICES
 from .models import Watch
 from .page import documents
 from .page.address import MOST_BOUNDED
-from .results import comparison, csv_and_json
-from .results import machine_only as alone
+from .results import comparison, csv_and_json, machine_only
 from .results.leader import MOST_COMPARED
 from .results.trust import older_texts
 from .scores import Asked
@@ -209,9 +208,10 @@ def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[WithOpt
     collection = collection_in(request, slug, Scope.READ)
     options, other_measures = asked_of(collection, asked)
     refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(other_measures))
+    # A judge is a machine that grades pairs, such as a language model. An admin allows its column of scores.
     with refusing(asked):
-        machines = alone.alone_of(collection, options, tuple(other_measures))
-    return as_json(alone.document(collection, options, machines))
+        machines = machine_only.alone_of(collection, options, tuple(other_measures))
+    return as_json(machine_only.document(collection, options, machines))
 
 
 @router.get("/collections/{slug:slug}/comparison", response=ComparisonOut, summary="Whether a difference is real")
@@ -220,9 +220,10 @@ def compare(request: TokenRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)
     result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else [])
-    if len(result.systems) > MOST_COMPARED + 1:
+    if len(result.systems) > MOST_COMPARED + 1:  # 1: the baseline
         message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
         refuse(message, "other")
+    # The parameter that a ValueError is about: an unknown baseline, or else the systems to compare it with.
     with refusing(asked, "other" if asked.baseline in result.systems else "baseline"):
         comparisons = comparison.compared(result, asked.baseline, asked.other, asked.all_pairs, asked.draws)
     return as_json(comparison.document(comparisons, asked.per_query))
@@ -247,21 +248,25 @@ def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
     collection = collection_in(request, slug, Scope.READ)
     if collection.systems.filter(name=asked.release).exists():
         refuse(f"{asked.release} is a system already. Give what you send another name, or ask by GET.", "release")
-    run = RunReading(collection, [Source("the body", io.BytesIO(request.body))], system=asked.release)
-    report = run.run()
+    # It makes the checks of an import, and writes nothing.
+    reading = RunReading(collection, [Source("the body", io.BytesIO(request.body))], system=asked.release)
+    report = reading.run()
     if report.refused:
         errors = [{"detail": refusal.message()} for refusal in report.refusals]
         raise Problem(
             422, f"{counted(report.refused, 'thing')} to correct in the run.", kind="refused", errors=errors
         )
     queries = record.queries_of(collection)
-    return gate_report(request, collection, asked, record.rankings_of_run(collection, queries, run.found))
+    return gate_report(request, collection, asked, record.rankings_of_run(collection, queries, reading.found))
 
 
 def gate_report(
     request: TokenRequest, collection: Collection, asked: OfGate, rankings: Rankings | None = None
 ) -> HttpResponse:
-    """The report in the asked format. rankings: of the release, where it is no system."""
+    """The report in the asked format, with the verdict as a header, too. Raises Problem.
+
+    rankings: those of the release if they were sent; None if it is a system of the collection.
+    """
     refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
     options, other_measures = asked_of(collection, asked)
     if other_measures:
@@ -428,7 +433,7 @@ def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
     except ValueError as error:
         refuse(as_sentence(error), "system")
     if sent.system:
-        telling.tell(night)
+        telling.tell(night)  # scores the night and stores its verdicts, unless an earlier night is not over
         night.refresh_from_db()
     return trend.as_json(trend.point_of(night))
 
@@ -466,17 +471,18 @@ def list_judgments(request: TokenRequest, slug: str, asked: Query[PageOfJudgment
     data = record.load(collection, systems=())
     with refusing(asked):
         options = Asked.of(collection, rule=asked.rule, adjudications=asked.adjudications)
-        combined = options.source.judgments(data)
+        judgments = options.source.judgments(data)
+    # By the number of a query in `judgments`. Documents have their pk as number.
     pks, keys = data.queries["pk"].tolist(), data.queries["key"].tolist()
-    rows = zip(combined.query.tolist(), combined.document.tolist(), combined.grade.tolist(), strict=True)
-    # Pages are in the order of two numbers, the pks of the query and of the document, before each row.
+    rows = zip(judgments.query.tolist(), judgments.document.tolist(), judgments.grade.tolist(), strict=True)
+    # Before each row stands its place, by which pages are ordered: the pks of query and document.
     with_places = (((pks[query], document), (keys[query], document, grade)) for query, document, grade in rows)
     page = page_of(with_places, asked)
     # The keys of documents are read for this page alone.
     document_keys = record.document_keys({document for _, document, _ in page["items"]})
     page["items"] = [
-        {"query": query, "document": document_keys[document], "grade": grade}
-        for query, document, grade in page["items"]
+        {"query": query_key, "document": document_keys[document], "grade": grade}
+        for query_key, document, grade in page["items"]
     ]
     return page
 
@@ -509,6 +515,7 @@ def evaluated(collection: Collection, asked: How, systems: Sequence[str]) -> sco
     measures = [options.measure, *other_measures] if asked.bounds else []
     bounded = list(filter(scores.has_bounds, measures))
     for measure in bounded:
+        # The bounds depend on the unjudged documents of all systems, whichever are asked.
         if measure.cutoff is None or queries * all_systems * measure.cutoff > MOST_BOUNDED:
             refuse(f"the bounds of {measure} take too long here; `evaluate --bounds` computes them.", "bounds")
     with refusing(asked):

@@ -1,6 +1,8 @@
+"""The app of evaluation, and what it adds to the app `ratings`, which does not import it."""
+
 from django.apps import AppConfig
 
-# Those with addresses. A room that can be taken out adds itself.
+# The rooms, packages of this app, that have addresses. A room that can be taken out adds itself.
 rooms = ["results", "comparing", "agreeing", "frozen", "watching"]
 estimators: list[str] = []  # the module that is a `scores.expected.Estimator`, if any
 WATCH_EVERY, FORGET_EVERY = 3.0, 3_600.0  # seconds between two looks of a worker
@@ -10,13 +12,19 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        from ratings.copies import tables  # these need the models
+        """Registers with `ratings` the tables, the notices, and the work of the background worker.
+
+        A chore is work that a worker repeats. A NIGHT is a job that asks a search engine the queries of a watch.
+        """
+        # Imported here, since these modules need the models.
+        from ratings.copies import tables
         from ratings.importing import chores
         from ratings.models import Job
         from ratings.notices import sources
 
         from .models import FrozenEvaluation, FrozenLink, FrozenPart, Night, NightRanking, Verdict, Watch
 
+        # The lookup of the collection, unless the table has the field `collection`.
         tables.register(FrozenEvaluation)
         tables.register(FrozenLink, collection="frozen__collection")
         tables.register(FrozenPart, collection="frozen__collection")

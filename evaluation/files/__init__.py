@@ -116,8 +116,8 @@ def _notes_on(
 ) -> list[str]:
     """Notes for the user on what of a run file has no judgment: its queries, or all documents of a system.
 
-    qrels: the path of the qrels, for messages. rankings: by system; skipped: how many lines, by query outside the
-    qrels. Raises Refused where no query of the run is in the qrels.
+    source: the run file; qrels: the path of the qrels, for messages; judged: their content. rankings: by system;
+    skipped: how many lines, by query outside the qrels. Raises Refused where no query of the run is in the qrels.
     """
     if not any(ranking.present.any() for ranking in rankings.values()):
         problem = (

@@ -74,24 +74,24 @@ def read_qrels(source: Source) -> Qrels:
 
     looks_like_run = trec.is_run(source.start)
     refusals = []
-    parts = list(_rows(source, trec.read_grades, refusals))  # the columns of each block of lines
-    if looks_like_run and not parts:
+    blocks = list(_rows(source, trec.read_grades, refusals))  # of lines: a dict of columns each
+    if looks_like_run and not blocks:
         raise Refused([source.refusal(0, "it looks like a run, and should be qrels", QRELS_FIRST)])
-    if not parts:
-        _refuse(refusals)
+    if not blocks:
+        _refuse(refusals)  # `_rows` has added one at least
     # From here on arrays over all lines: the number of the line, its grade, its document, the number of its query.
-    # In a part "grade" holds codes, and "grades" the grade of each code.
-    line = np.concatenate([part["line"] for part in parts])
+    # In a block "grade" holds codes, and "grades" the grade of each code.
+    line = np.concatenate([block["line"] for block in blocks])
     grade = np.concatenate(
-        [np.array(part["grades"], float)[np.from_dlpack(part["grade"].indices)] for part in parts]
+        [np.array(block["grades"], float)[np.from_dlpack(block["grade"].indices)] for block in blocks]
     )
-    documents = pa.concat_arrays([part["document"] for part in parts])
-    coded_keys = pa.chunked_array([part["query"] for part in parts]).unify_dictionaries().combine_chunks()
+    documents = pa.concat_arrays([block["document"] for block in blocks])
+    coded_keys = pa.chunked_array([block["query"] for block in blocks]).unify_dictionaries().combine_chunks()
     keys = coded_keys.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=natural))}
     query = np.array([queries[key] for key in keys])[np.from_dlpack(coded_keys.indices)]
     first = _first_of_pair(query, documents)  # positions in these arrays
-    is_repeat = first != np.arange(len(first))  # an earlier line has the same query and document
+    is_repeat = first != np.arange(len(first))  # whether an earlier line has the same query and document
     is_conflict = is_repeat & (grade != grade[first])
     for place in np.flatnonzero(is_conflict).tolist():
         problem = f"document {documents[place]} has another grade for the same query"
@@ -151,10 +151,10 @@ def read_run(
     }
     notes = _comments(source)
     if without_own:
-        notes += _thinned(joined, _without_own, source, "results that are the query itself")
+        notes += _thin_out(joined, _without_own, source, "results that are the query itself")
     if keep_first:
         keep = partial(without_copies, order=order)
-        notes += _thinned(joined, keep, source, "results whose document has a better place")
+        notes += _thin_out(joined, keep, source, "results whose document has a better place")
     rankings = {
         system: {query: qrels.ranking(query, results) for query, results in of_system.items()}
         for system, of_system in joined.items()
@@ -192,10 +192,8 @@ def _refuse(refusals: list[Refusal]) -> None:
 
 
 def _comments(source: Source) -> list[str]:
-    if not source.comments:
-        return []
     lines = counted(source.comments, "comment (line that begins with #)", "comments (lines that begin with #)")
-    return [f"{source.name}: {lines} skipped."]
+    return [f"{source.name}: {lines} skipped."] if source.comments else []
 
 
 def _joined(parts: list[Stretch]) -> Stretch:
@@ -216,13 +214,13 @@ def _without_own(ranking: Stretch) -> np.ndarray:
     return np.flatnonzero([key != ranking.query for key in ranking.documents.to_pylist()])
 
 
-def _thinned(
+def _thin_out(
     rankings: dict[str, dict[int, Stretch]], keep: Callable[[Stretch], np.ndarray], source: Source, what: str
 ) -> list[str]:
     """Replaces each ranking in `rankings` by its results at the positions that `keep` returns.
 
-    Returns a list of one note on how many results were left out; [] where none was. what: these results, in the
-    plural.
+    rankings: by run tag and query. Returns a list of one note on how many results were left out; [] where none
+    was. what: these results in words, in the plural.
     """
     left_out = 0
     for of_system in rankings.values():
@@ -239,7 +237,7 @@ def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -
 
     One for each repeated document, and one for all contradictions between ranks and scores together.
     """
-    contradictory = []  # (number of contradictions, refusal of the first) of each ranking that has any
+    contradictory = []  # for each ranking with contradictions their number and the refusal of the first
     for query, ranking in rankings.items():
         if ranking.is_plain:
             continue
@@ -254,12 +252,13 @@ def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -
             documents=results.documents.to_pylist(),
         )
         yield from repeats(found, [source])
+        # Scores have to agree with the ranks only where `order` does not say which of them counts.
         if order != "score" and (in_ranking := contradictions(found, [source], agree=order is None)):
             contradictory.append(in_ranking)
     if contradictory:
-        _, first = contradictory[0]
-        count = sum(number for number, _ in contradictory)
-        yield all_contradictions(first, results.system, count, len(contradictory), rankings=len(rankings))
+        counts, refusals = zip(*contradictory, strict=True)
+        # `results` comes from the loop: all rankings are of the same system.
+        yield all_contradictions(refusals[0], results.system, sum(counts), len(counts), rankings=len(rankings))
 
 
 def _packed(
@@ -275,7 +274,7 @@ def _packed(
     offsets = np.append(0, np.cumsum(length))
     judged_count, size = len(qrels.judgments.grade), int(offsets[-1])
     end = judged_count + size
-    # A new number for each result, unless its document gets its own below.
+    # A new number for each result, which stays if its document is unjudged and `same_numbers` is not given.
     documents = np.arange(judged_count, end, dtype=np.uint32 if end < 1 << 32 else np.int64)
     scores = np.empty(size)
     ties = np.empty(size, np.int64) if tiebreak else None
@@ -284,10 +283,11 @@ def _packed(
         positions = best_first(results, order)
         rows = slice(offsets[query], offsets[query + 1])  # of this ranking in the arrays of all
         if same_numbers:
+            # A key that no ranking had before gets the next number. Those of judged documents are replaced below.
             keys = taken(results.documents, positions).to_pylist()
             documents[rows] = [qrels.unjudged.setdefault(key, judged_count + len(qrels.unjudged)) for key in keys]
-        numbers = ranking.numbers[positions]
-        np.copyto(documents[rows], numbers, where=numbers >= 0, casting="unsafe")  # of judged documents
+        numbers = ranking.numbers[positions]  # in the qrels; -1: unjudged
+        documents[rows] = np.where(numbers >= 0, numbers, documents[rows])
         scores[rows] = results.scores[positions]
         if tiebreak:
             ties[rows] = places_by_key(results, in_32_bits(results.scores))[positions]

@@ -63,9 +63,9 @@ def of_parts(runs: ByPath, queries: tuple[str, ...], first_unjudged: int | None)
     refusals, named = [], {}
     for tag, paths in _paths(runs).items():
         parts = [runs[path][tag] for path in paths]
-        twice = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)
-        if len(twice):
-            keys = first_keys([queries[query] for query in twice.tolist()])
+        in_several = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)  # numbers of queries
+        if len(in_several):
+            keys = first_keys([queries[query] for query in in_several.tolist()])
             problem = (
                 f"queries of {tag} stand in another part of it, too ({keys}); its parts are {', '.join(paths)}"
             )
@@ -91,11 +91,14 @@ def _paths(runs: ByPath) -> dict[str, list[str]]:
 
 def _joined(parts: list[Rankings], first_unjudged: int | None) -> Rankings:
     """One system from its parts, which have different queries. first_unjudged: as in `of_parts`."""
-    # Results by query. Each query is in one part, so its results keep their order.
+    # The results of all parts by query. Each query is in one part, so its results keep their order.
     order = np.argsort(np.concatenate([part.query for part in parts]), kind="stable")
     documents = np.concatenate([part.documents.astype(np.int64) for part in parts])[order]
     if first_unjudged is not None:
-        documents = np.where(documents < first_unjudged, documents, np.arange(len(documents)) + first_unjudged)
+        # Parts use the same numbers for different unjudged documents. The new number rests on the place in the
+        # joined array, so that no other document has it.
+        new_numbers = first_unjudged + np.arange(len(documents))
+        documents = np.where(documents < first_unjudged, documents, new_numbers)
     tiebreaks = [part.tiebreak for part in parts]
     return Rankings(
         offsets=np.append(0, np.cumsum(np.sum([part.length for part in parts], axis=0))),

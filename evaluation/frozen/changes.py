@@ -85,18 +85,18 @@ class Changes:
     def judgments(self) -> dict:
         """A summary of the judgments that differ between the two frozen evaluations.
 
-        For each `Change.kind` that occurs the number of its changes; `queries`: the number by key of the query;
-        `first`: the first changes, at most SHOWN_JUDGMENTS.
+        `added`, `removed` and `changed`: the number of changes of this `Change.kind`, if there are any. `queries`:
+        the number of changes by key of the query. `first`: the first changes, at most SHOWN_JUDGMENTS.
         """
         kinds: Counter[str] = Counter()
         queries: Counter[str] = Counter()
-        first: list[Change] = []
+        first_changes: list[Change] = []
         for change in self.each_judgment():
             kinds[change.kind] += 1
             queries[change.query] += 1
-            if len(first) < SHOWN_JUDGMENTS:
-                first.append(change)
-        return {**kinds, "queries": queries, "first": first}
+            if len(first_changes) < SHOWN_JUDGMENTS:
+                first_changes.append(change)
+        return {**kinds, "queries": queries, "first": first_changes}
 
     def each_judgment(self) -> Iterator[Change]:
         """Every judgment that differs, by query and document. Both files are read once, in their common order."""
@@ -115,30 +115,32 @@ class Changes:
     @property
     def rankings(self) -> dict[str, int]:
         """By system of both, the number of queries whose ranking differs; only systems with such a query."""
-        return {name: queries for name, queries in self._runs.items() if queries}
+        return {name: queries for name, queries in self._changed_rankings.items() if queries}
 
     @property
     def scores(self) -> list[str]:
         """Systems of both whose scores differ while their rankings are the same."""
-        return [name for name, queries in self._runs.items() if not queries]
+        return [name for name, queries in self._changed_rankings.items() if not queries]
 
     @cached_property
-    def _runs(self) -> dict[str, int]:
-        """The number of queries whose ranking differs, by system of both whose run file differs."""
+    def _changed_rankings(self) -> dict[str, int]:
+        """The number of queries whose ranking differs, by each system of both whose run file differs.
+
+        It is 0 where only scores differ.
+        """
         before, after = map(runs_of, self.both)
         counts: dict[str, int] = {}
         for name in self.systems.shared:
             if before[name].sha256 != after[name].sha256:
                 old = _ranked(self.first, before[name].name)
                 new = _ranked(self.second, after[name].name)
-                changed = [query for query in old.keys() | new.keys() if old.get(query) != new.get(query)]
-                counts[name] = len(changed)
+                counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
         return counts
 
     @property
     def unchanged_systems(self) -> list[str]:
         """The names of systems of both with the same rankings and scores."""
-        return [name for name in self.systems.shared if name not in self._runs]
+        return [name for name in self.systems.shared if name not in self._changed_rankings]
 
     @cached_property
     def options(self) -> list[tuple[str, str, str]]:
@@ -149,12 +151,9 @@ class Changes:
     @cached_property
     def terms(self) -> list[tuple[str, str, str]]:
         """(name, before, after) of the versions of guidelines, presentation and scale that differ."""
-        rows = []
-        for name in ("guidelines", "presentation", "scale"):
-            before, after = (_version(frozen, name) for frozen in self.both)
-            if before != after:
-                rows.append((name, before, after))
-        return rows
+        names = ("guidelines", "presentation", "scale")
+        versions = [(name, _version(self.first, name), _version(self.second, name)) for name in names]
+        return [(name, before, after) for name, before, after in versions if before != after]
 
     @property
     def measures(self) -> Names:

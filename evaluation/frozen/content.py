@@ -246,7 +246,7 @@ class Judged:
         rows = []
         for query, document, grade in read_judgments(settings.judgments, lines(settings.judgments)):
             numbers_of_query = numbers[place[query]]
-            number = numbers_of_query.setdefault(document, len(numbers_of_query))  # from 0
+            number = numbers_of_query.setdefault(document, len(numbers_of_query))  # the next one, from 0
             rows.append((place[query], number, grade))
         columns = np.array(rows, np.float64).reshape(-1, 3).T  # query, document, grade
         return cls(queries, Judgments(len(place), *columns), place, numbers)

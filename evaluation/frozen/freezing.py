@@ -172,7 +172,10 @@ def _expected_settings(
 
 
 def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, bool]:
-    """Saves the frozen evaluation. Returns it and True, or an existing one with the same content and False."""
+    """Saves the frozen evaluation. Returns it and True, or an existing one with the same content and False.
+
+    parts: the compressed pieces of its files and arrays. Raises NameTaken.
+    """
     try:
         with transaction.atomic():
             frozen.save()
@@ -238,7 +241,11 @@ def _systems(data: Record) -> Iterator[content.System]:
 def _files(
     collection: Collection, data: Record, judgments: Judgments, settings: Settings, used: Sequence[InUse]
 ) -> Iterator[tuple[str, Iterable[str]]]:
-    """The name of each canonical file and its groups of lines, in their order."""
+    """The name of each canonical file and its text, in their order: texts of whole lines, one after the other.
+
+    used: the machines whose grades help to estimate expected values.
+    """
+    # The keys of all documents in judgments and rankings, which have pks.
     keys = record.Keys([judgments.document, *(rankings.documents for rankings in data.rankings.values())])
     yield content.SETTINGS, [settings.as_text()]
     yield content.QUERIES, content.query_lines(data.queries)

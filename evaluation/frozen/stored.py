@@ -85,6 +85,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
         stored_bytes = b"".join(pieces(frozen, name))
         arrays[name] = np.frombuffer(stored_bytes, dtype).reshape(shape)
     left_out = settings.left_out_queries
+    # Without ratings, values of grades, and rankings: numbers that are stored need none.
     data = Record(facts.collection, queries, systems, None, values=None, rankings={}, left_out_queries=left_out)
     return Evaluation(
         asked=replace(settings.asked, profile=facts.profile),

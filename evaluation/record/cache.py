@@ -61,8 +61,9 @@ class Columns:
 def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
     """The record and judgments of the version (None: the present one). Do not change the arrays.
 
-    The record is cached without regard to the rule of judgments, and the judgments for each source. The record is
-    updated; judgments are combined again from all of its ratings, which is faster than finding those that changed.
+    The record is cached once for all rules of judgments, and the judgments for each source. After a rating, the
+    record is updated, and judgments are combined again from all of its ratings, which is faster than finding those
+    that changed.
     """
     version = version or record.version(collection)
 
@@ -72,7 +73,8 @@ def read(collection: Collection, source: Source, version: Version | None = None)
     def update(old: Record, changed_queries: list[int]) -> Record:
         part = record.part(collection, old, changed_queries)
         ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
-        return replace(old, ratings=ratings, values=part.values)  # these values are of all grades and raters
+        # `part` has the changed queries alone, but the values of all grades and the weights of all raters.
+        return replace(old, ratings=ratings, values=part.values)
 
     data = _current(_records, collection, version, (source.systems, source.ties), load, update)
     judgments = _current(_judgments, collection, version, source, lambda: source.judgments(data))
@@ -86,10 +88,10 @@ def columns(
     name: Hashable,
     compute: Callable[[Record, Judgments], Mapping[Any, np.ndarray]],
 ) -> Columns:
-    """The columns that `compute` returns for this version.
+    """The numbers of every query that `compute` returns for this version, by name.
 
-    The numbers of a query may depend on its own rankings and judgments only. `name` is the cache key among
-    everything computed from this source.
+    Only queries that changed are computed again, so the numbers of a query may depend on its own rankings and
+    judgments only. `name` is the cache key among everything computed from this source.
     """
 
     def compute_all() -> Columns:
@@ -100,7 +102,7 @@ def columns(
         part = record.part(collection, old.record, changed_queries)
         return old.renewed(part, changed_queries, compute(part, source.judgments(part)))
 
-    # Rules of all ratings can change the judgments of every query after one rating.
+    # With the other rules, a rating changes the judgments of its own query only.
     can_update = source.rule not in RULES_OF_ALL
     return _current(_columns, collection, version, (source, name), compute_all, update if can_update else None)
 
@@ -167,7 +169,7 @@ def _current(
 
     update: makes the value from that of a former version and the pks of the queries that changed since.
     """
-    key = (version.basis, name)
+    key = (version.basis, name)  # the basis of a version stays while only judgments change
     former_version, value = cached.get(key) or (None, None)
     if former_version and former_version.number == version.number:
         return value
@@ -176,7 +178,7 @@ def _current(
         changed_queries = record.changed_queries(collection, former_version, version)
     if changed_queries is None or len(changed_queries) > MOST_CHANGED_QUERIES:
         value = compute()
-    elif changed_queries:
+    elif changed_queries:  # none: the former value holds
         value = update(value, changed_queries)
     # This may replace the value of a newer version, which the next request makes again.
     cached.put(key, (version, value))

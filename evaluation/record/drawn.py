@@ -70,12 +70,14 @@ def pool_rows(collection: Collection) -> PoolRows:
     ).values_list(
         "pk", "query_id", "document_id", "wanted", "born", "known_at", "is_waiting", "is_retired", "is_anchored"
     )
+    # In the order of the fields of PoolRows; the last three are 0 or 1.
     *numbers, waiting, retired, anchored = columns_of(*rows.query.sql_with_params(), columns=9)
     return PoolRows(*numbers, waiting > 0, retired > 0, anchored > 0)
 
 
 def round_rows(collection: Collection) -> list[RoundRows]:
     """All rounds, oldest first. Two database queries."""
+    # The triage of a round is a member of its JSON; None where it has no such member.
     rounds = collection.rounds.order_by("number").values_list(
         "pk", "number", "threshold", "precision", "judged", "seen__triage"
     )

@@ -33,7 +33,7 @@ def judgments(
     document_keys = record.document_keys(np.unique(combined.document).tolist())
     documents = [document_keys[pk] for pk in combined.document.tolist()]
     rows = list(zip(queries, documents, combined.grade.tolist(), strict=True))
-    if format.whole:
+    if format.whole:  # it holds whole numbers from 0 alone
         refuse_grades(collection, rule, rows, integers, format)
     names = query_names(collection, format)
     lines = []
@@ -59,6 +59,7 @@ def refuse_grades(
     steps = ",".join(f"{grade}=…" for grade in examples)
     scale = {float(grade.value) for grade in collection.grades.all()}
     other_ways = ""
+    # Another rule helps only where a mean made some of these grades: those of the scale stay.
     if rule in RULES_OF_MEANS and not unfit <= scale:
         other_ways = (
             "; the rule median keeps to the grades of the scale, but gives other numbers than the mean"

@@ -33,6 +33,7 @@ def results(collection: Collection, record: Record, system: str) -> Iterator[tup
     for start in range(0, len(rows_with_documents), QUERIES_AT_A_TIME):
         chunk = rows_with_documents[start : start + QUERIES_AT_A_TIME]
         stored = of_system.filter(query__in=[pks[row] for row in chunk])
+        # By the pk of the query: [documents, scores], scores None for a ranking without any.
         lists = {pk: arrays for pk, *arrays in stored.values_list("query_id", "documents", "scores")}
         for row in chunk:
             expected = rankings.documents[rankings.offsets[row] : rankings.offsets[row + 1]]
@@ -61,16 +62,15 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
 
 
 def _packed(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
-    """The rankings of one system; scores are nan where a ranking has none.
+    """The rankings of one system; scores are nan where a ranking has none, and None where scores were not read.
 
     lists: by the row of the query, a dict with `documents`, and `scores` (None without any) if these were read.
+    queries: the number of all queries, also of those without a ranking.
     """
     rows = sorted(lists)
     documents = [lists[row]["documents"] for row in rows]
     length = np.zeros(queries, np.int64)
     length[rows] = list(map(len, documents))
-    present = np.zeros(queries, bool)
-    present[rows] = True
     scores = []
     for row in rows:
         if "scores" in lists[row]:
@@ -80,7 +80,7 @@ def _packed(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
         offsets=np.append(0, np.cumsum(length)),
         documents=np.concatenate([np.empty(0, np.uint32), *documents]),
         scores=np.concatenate([np.empty(0), *scores]) if scores else None,
-        present=present,
+        present=np.isin(np.arange(queries), rows),
         gaps=gaps,
     )
 
@@ -95,7 +95,7 @@ def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequen
     rankings = [by_row[row] for row in sorted(by_row)]
     # The keys sorted, each once, and of each result the place of its key among them.
     keys, key_place = np.unique([key for ranking in rankings for key in ranking.documents], return_inverse=True)
-    ids = known_ids(collection, keys.tolist())
+    ids = known_ids(collection, keys.tolist())  # 0 for a document that is not stored
     unstored = np.flatnonzero(ids == 0)
     ids[unstored] = FIRST_UNSTORED + np.arange(len(unstored))
     length = np.zeros(len(queries), np.int64)
@@ -129,7 +129,8 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
     keys = document_keys(pks.tolist())
     # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
     pks_by_key = sorted(keys, key=keys.get)
-    place_of_key = np.zeros(len(pks), np.int64)  # for each of `pks`
+    # `pks` ascend, so `searchsorted` finds the index of a document among them.
+    place_of_key = np.zeros(len(pks), np.int64)  # for each of `pks`; 0 for a document that was deleted meanwhile
     place_of_key[np.searchsorted(pks, pks_by_key)] = np.arange(len(keys))
     with_tiebreaks = {}
     for name, ranking in rankings.items():
@@ -141,7 +142,10 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
 
 
 def _tied_rows(ranking: Rankings) -> np.ndarray:
-    """Rows whose score equals that of another row of the query in 32 bits. No others are equal in 64 bits."""
+    """The rows, in any order, whose score as a 32-bit float equals that of another row of the same query.
+
+    Scores that are equal in 64 bits are among them.
+    """
     rows = np.arange(len(ranking.documents))
     if not rows.size:
         return rows
@@ -150,6 +154,8 @@ def _tied_rows(ranking: Rankings) -> np.ndarray:
     # Each row but the last is compared with the next one.
     same_query = query[1:] == query[:-1]
     if (same_query & (score[1:] > score[:-1])).any():
+        # A ranking does not descend: sort by score within each query, so that equal scores are neighbours. The
+        # order by query stays, and so does `same_query`.
         rows = np.lexsort((score, query))
         score = score[rows]
     tied_with_next = same_query & (score[1:] == score[:-1])

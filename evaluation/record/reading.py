@@ -86,7 +86,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
 def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Record:
     """The record of a few queries (pks) of `whole`, with ratings and adjudications read again.
 
-    Two database queries, and two more for a rater or grade that `whole` does not have.
+    Rankings stay as in `whole`. Two database queries, and two more for a rater or grade that it does not have.
     """
     places = whole.places(queries)
     rows = _Rows.of(collection, queries)
@@ -113,8 +113,8 @@ def opinions_in(collection: Collection, queries: pd.DataFrame, rows: np.ndarray)
     raters = {pk: name for name, pk in sorted(collection.raters.values_list("name", "pk"))}
     row = index_of(query, queries["pk"])
     value = looked_up(grade, {pk: float(value) for pk, value in grades.items()})
-    # Without rows whose query, rater or grade was deleted between two reads. "Cannot judge" (NO_GRADE)
-    # has no value, and stays.
+    # Without rows whose query, rater or grade was deleted between two reads: the index is -1, or the value nan.
+    # "Cannot judge" (NO_GRADE) has the value nan, too, and stays.
     kept = (row >= 0) & (index_of(rater, list(raters)) >= 0)
     kept &= ~np.isnan(value) | (grade == NO_GRADE)
     return Opinions(
@@ -152,8 +152,8 @@ def scale(collection: Collection) -> list[float]:
 def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> tuple[np.ndarray, np.ndarray]:
     """The pairs without a judgment: (row of the query in `queries`, document), int64[n] each.
 
-    A pair whose raters all have weight 0 is included, though some rules judge it. With adjudications="ignore" an
-    adjudicated pair without ratings is included. One database query.
+    A judgment is a grade by a rater with a weight above 0, or with adjudications="use" an adjudication. So a pair
+    whose raters all have weight 0 is included, though some rules judge it. One database query.
     """
     grades = Rating.objects.counted().filter(pair=OuterRef("pk"), grade__isnull=False, rater__weight__gt=0)
     pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(grades))
@@ -207,8 +207,8 @@ def with_draw(
 
     The sample is the last one, or the one that was the last at `until`.
 
-    Queries that were drawn evenly have none: a few frequent ones would decide a mean over all searches, and its
-    interval would not hold what it says.
+    Queries that were drawn evenly get nan, nan and "": a few frequent ones would decide a mean over all searches,
+    and its interval would not hold what it says.
     """
     samples = collection.samples.filter(created_at__lte=until) if until else collection.samples
     sample = samples.order_by("number").last()
@@ -250,7 +250,10 @@ class _Rows:
     def of(
         cls, collection: Collection, queries: Sequence[int] | None = None, ratings: QuerySet | None = None
     ) -> "_Rows":
-        """The rows of these queries (pks), or of the whole collection with these ratings (None: that count)."""
+        """The rows of these queries (pks); None: of the whole collection.
+
+        ratings: for the whole collection, the ratings to read; None: those that count.
+        """
         if queries is None:
             rated = Rating.objects.counted() if ratings is None else ratings
             ratings, adjudications = rating_rows(
@@ -261,7 +264,7 @@ class _Rows:
                 ratings=columns_of(*ratings.query.sql_with_params(), columns=4),
                 adjudications=columns_of(*adjudications.query.sql_with_params(), columns=3),
             )
-        # One statement for both, which is cached.
+        # One statement for ratings and adjudications. Its SQL is cached by the number of queries.
         rows = columns_of(_statement(len(queries)), [*queries, NO_RATER, *queries], columns=4)
         is_adjudication = rows[2] == NO_RATER
         # Adjudications without the column of raters.

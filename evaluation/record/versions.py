@@ -64,10 +64,10 @@ def changed_queries(collection: Collection, since: Version, now: Version) -> lis
 
     `Version.acts` has the pk of the latest act of each rater. At most two database queries.
     """
-    last_known: dict[int | None, int] = {}  # the last act in `since` of each rater with new acts
-    for rater, act in now.acts.items():
-        if act > since.acts.get(rater, 0):
-            last_known[rater] = since.acts.get(rater, 0)
+    # By rater with new acts (None: decisions) the last act in `since`; 0 where there was none.
+    last_known = {
+        rater: since.acts.get(rater, 0) for rater, act in now.acts.items() if act > since.acts.get(rater, 0)
+    }
     if len(last_known) > MOST_RATERS:
         return None
     queries = []  # one for each act

@@ -90,10 +90,8 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
 
 def _checked_sums(archive: zipfile.ZipFile) -> dict[str, str]:
     """The SHA-256 of each file by name, as SHA256SUMS lists it. Raises Broken where a file does not have it."""
-    sums = {}
-    for line in archive.read(SUMS_FILE).decode().splitlines():
-        sha256, name = line.split("  ", 1)
-        sums[name] = sha256
+    lines = archive.read(SUMS_FILE).decode().splitlines()
+    sums = {name: sha256 for sha256, name in (line.split("  ", 1) for line in lines)}
     names = set(archive.namelist()) - {SUMS_FILE}
     if names != sums.keys():
         raise Broken(f"{SUMS_FILE} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
@@ -126,7 +124,8 @@ def _leaves_of_tests(archive: zipfile.ZipFile, evaluation: Evaluation) -> Iterat
 def _leaves(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
     """(place, old value, new value) of every leaf of two JSON documents: each number, text and None in them.
 
-    Lists of different lengths count as one leaf. where: the place of these two, as names from the root.
+    Lists of different lengths count as one leaf, as does an object beside a value that is none. A name that one
+    document lacks has None there. where: the place of these two, as names from the root.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:

@@ -11,20 +11,19 @@ from ...significance.draws import DRAWS_ON_PAGES, SEED
 def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int = SEED) -> Compared | None:
     """The tests of all pairs of systems with a mean, in the first measure; None for fewer than two systems.
 
-    Not only those of the best system with each other one: which system is the best is known only after the
-    numbers, so all pairs count in the correction for several tests.
+    All pairs are tested and count in the correction for several tests, not only those with the best system: which
+    system is the best is known only after the numbers.
     """
     measure = evaluation.measures[0]
     names = list(evaluation.means)  # the best system first
     if len(names) < 2:
         return None
     best, *others = names
-    all_pairs = len(others) > 1
+    all_pairs = len(others) > 1  # a single pair needs no correction
     # Pages show the tests with these draws and this seed, so the cache may have them.
     if (draws, seed) == (DRAWS_ON_PAGES, SEED):
         return of_page(evaluation, best, others, all_pairs)
-    (comparison,) = compared(evaluation, best, others, all_pairs, draws, seed, [measure])
-    return comparison
+    return compared(evaluation, best, others, all_pairs, draws, seed, [measure])[0]  # one for each measure
 
 
 def in_words(result: Compared | None) -> str:
@@ -35,7 +34,8 @@ def in_words(result: Compared | None) -> str:
     if result is None:
         return "There were no two systems to compare."
     best, *others = result.systems
-    # A query that was taken for certain from a log is no sample, so it is not among the drawn ones.
+    # Drawn queries have sampling error. These are all queries, or of a sample from a log those that were not taken
+    # for certain.
     if result.tests.drawn < FEWEST:
         drawn = counted(result.tests.drawn, "query", "queries")
         needed = f"{FEWEST} queries" if result.tests.drawn == result.tests.queries else f"{FEWEST} drawn queries"

@@ -61,14 +61,14 @@ def _means(evaluation: Evaluation) -> Chart | None:
 def _curves(evaluation: Evaluation) -> Chart | None:
     """The means at each cutoff; None for a measure without several cutoffs, or without a mean."""
     measures = at_cutoffs(evaluation)
-    charts = curves_chart(evaluation, measures) if len(measures) > 1 else {}
-    if not charts:
+    chart = curves_chart(evaluation, measures).get("curves") if len(measures) > 1 else None
+    if not chart:
         return None
     first, last = measures[0], measures[-1]
-    name = evaluation.asked.uncut
+    name = evaluation.asked.uncut  # of the measure, without a cutoff
     rows = [row for _, standings in evaluation.across(measures) for row in standings if row.mean is not None]
     return replace(
-        charts["curves"],
+        chart,
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",
         caption=f"Means of {name} at growing cutoffs, bands to 95 %; "
         f"{evaluation.plain_fingerprint_of(first)}, n = {counts(row.queries for row in rows)}. "
@@ -85,9 +85,9 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     counting = evaluation.counting(systems)
     if counting.size > MOST_CELLS or np.isnan(counting).all():
         return None
-    is_bounded = measure.name not in SUMS
-    # The value of the strongest shade; 1 where no value is above 0.
-    top = 1.0 if is_bounded else max(float(np.nanmax(counting)), 0.0) or 1.0
+    highest = float(np.nanmax(counting))
+    # The value of the strongest shade: 1, but for a measure that can exceed 1 the highest value if it is above 0.
+    top = highest if measure.name in SUMS and highest > 0 else 1.0
     easiest_first = evaluation.by_ease()  # rows of the queries
     queries = [
         {"query": query.key, "text": query.text, "url": ""}

@@ -87,7 +87,7 @@ def _expected(evaluation: Evaluation) -> list[str]:
         if estimate.mean is not None:
             interval = "" if estimate.low is None else f" ({decimals(estimate.low)} to {decimals(estimate.high)})"
             means.append(f"{estimate.system} {decimals(estimate.mean)}{interval}")
-    if expected.without:
+    if expected.without:  # the reason why there are no intervals
         method = f" (est={expected.est}, without intervals: {expected.without})"
     else:
         method = f" with 90 % intervals for missing judgments alone (est={expected.est})"

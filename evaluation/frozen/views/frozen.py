@@ -155,14 +155,14 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
         "lead": leading(evaluation, len(evaluation.systems)),
         "label": evaluation.label,
-        "told": evaluation.expected.get(measure),
+        "told": evaluation.expected.get(measure),  # the expected means, if they were frozen
         "described": options.in_force(frozen.settings_of(stored).asked),
         "other_measures": other_measures,
         "other_means": evaluation.across(other_measures),
         "figures": [chart for chart in all_charts if chart.id != "means"],
         "charts": {chart.id: named(chart, stored) for chart in all_charts},
         "link": FrozenLink.objects.filter(frozen=stored).first(),
-        "links": settings.SHARED_LINKS,
+        "links": settings.SHARED_LINKS,  # whether links for people without an account are switched on
         "methods": texts.methods(stored, evaluation, bundle.comparisons(evaluation)),
         "latex": latex.table(stored, evaluation),
         "files": frozen.files_of(stored),
@@ -183,7 +183,10 @@ def named(chart: Chart, stored: FrozenEvaluation) -> Chart:
 def frozen_file(
     request: HttpRequest, collection: Collection, sha: str, ending: str, what: str = ""
 ) -> HttpResponse:
-    """The table `what`, "means" or "queries", as CSV or for Excel; or the JSON of `evaluate --per-query`."""
+    """The table `what`, "means" or "queries", as CSV or for Excel; or the JSON of `evaluate --per-query`.
+
+    ending: of the file, which says the format. JSON has no `what`.
+    """
     stored = frozen_with(collection, sha)
     evaluation = frozen.evaluation_of(stored)
     name = bundle.file_name(stored).removesuffix(".zip")
@@ -241,9 +244,8 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
         return redirect("overview", collection.slug)
     measures = list(dict.fromkeys([asked.measure, *asked.cumulative, *cutoffs_of(evaluation)]))
     name = free_name(collection, f"{asked.measure}, {date_format(timezone.now(), 'j F Y')}")
-    expected = expecting(collection, asked)
-    initial = {"name": name, "expected": is_defined(asked)}
-    form = FreezeForm(request.POST or None, initial=initial)
+    expected = expecting(collection, asked)  # the expected values of the page, or why there are none
+    form = FreezeForm(request.POST or None, initial={"name": name, "expected": is_defined(asked)})
     if not expected.rounds:  # expected values need rounds of pairs that were drawn with known chances
         del form.fields["expected"]
     if request.method == "POST" and form.is_valid():
@@ -255,6 +257,7 @@ def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRe
             form.add_error(None, f"Nothing was frozen: {error}")
     context = page(request, collection, "results", asked) | {
         "freeze_form": form,
+        # The sentence on the best system, by expected means where the overview shows these first.
         "lead": lead_of(collection, replace(evaluation, expecting=expected)),
         "queries": len(evaluation.table.record.queries),
         "described": options.in_force(asked),

@@ -110,6 +110,7 @@ def means(evaluations: Sequence[Evaluation], measure: str) -> list[dict]:
         if before and after and before.mean is not None and after.mean is not None:
             difference = after.mean - before.mean
         rows.append({"system": name, "before": before, "after": after, "difference": difference})
+    # A system that the second one does not have goes by its mean in the first one; no mean counts as 0.
     return sorted(rows, key=lambda row: -((row["after"] or row["before"]).mean or 0))
 
 
@@ -157,8 +158,8 @@ def by_query(
 def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd.DataFrame:
     """A row for each query that both evaluations have, the largest change first.
 
-    Its values are `before` and `after`, `difference` is None where a value is missing or counts in no mean, and
-    `why_before` and `why_after` are the reasons, "" for a value that counts.
+    The index is the key of the query. `before` and `after` are its values, and `why_before` and `why_after` the
+    reasons why they count in no mean, "" for a value that counts. `difference` is None unless both count.
     """
     columns = {}
     for name, evaluation in zip(("before", "after"), evaluations, strict=True):
@@ -167,7 +168,8 @@ def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd
     shared = columns["after"].index.intersection(columns["before"].index)
     rows = pd.DataFrame(columns).loc[shared]
     counted = (rows["why_before"] == "") & (rows["why_after"] == "")
-    rows["difference"] = (rows["after"] - rows["before"]).where(counted)
+    rows["difference"] = (rows["after"] - rows["before"]).where(counted)  # else nan, which is sorted last
+    # As objects, so that None can stand for nan below.
     largest_first = rows.sort_values("difference", key=abs, ascending=False, kind="stable").astype(object)
     return largest_first.where(largest_first.notna(), None)
 
@@ -179,7 +181,7 @@ def bars(rows: list[dict], slug: str) -> dict:
     """
     with_difference = [row for row in rows[:MOST_BARS] if row["difference"] is not None]
     highest_first = sorted(with_difference, key=lambda row: -row["difference"])
-    bars = [
+    chart_rows = [
         {
             "query": row["key"],
             "text": row["text"],
@@ -192,7 +194,7 @@ def bars(rows: list[dict], slug: str) -> dict:
         }
         for place, row in enumerate(highest_first)
     ]
-    return charts.deltas(bars)
+    return charts.deltas(chart_rows)
 
 
 @readers_page

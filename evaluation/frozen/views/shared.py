@@ -63,13 +63,14 @@ def content(stored: FrozenEvaluation) -> dict:
         "measure": str(measure),
         "sampled": evaluation.sampled,
         "degree": words.degree(measure),
+        # All systems are tested, also those that the page does not show: with fewer, a verdict could be another.
         "lead": leading(evaluation, len(standings)),
         "standings": standings[:MOST_SYSTEMS],
         "systems": len(standings),
         "queries": len(evaluation.table.record.queries),
         "label": evaluation.label,
         "described": options.in_force(frozen.settings_of(stored).asked),
-        "charts": {"means": chart} if evaluation.means else {},
+        "charts": {"means": chart} if evaluation.means else {},  # without means it would be empty
     }
 
 

@@ -63,7 +63,7 @@ class Command(ExportCommand):
             text=lambda: as_table(agreement, order),
         )
         self.put_out([text], arguments["output"])
-        if agreement.lacking:
+        if agreement.lacking:  # the reason why agreement cannot be computed
             self.stderr.write(f"{slug}: {agreement.lacking}, so that there is nothing to agree")
 
 
@@ -137,7 +137,7 @@ def order_lines(order: dict) -> str:
         notes = [f"the order holds in {holds} of {resamples}, the {best_or_highest} system in {leads}"]
     if order["tau"] is not None:
         notes.append(f"Kendall's tau with the order of all ratings is {decimals(order['tau'])} in the mean")
-    for row in order["without"]:
+    for row in order["without"]:  # the order if one rater had given no ratings
         swaps = ", ".join(f"{second} passes {first}" for first, second in row["reversed"]) or "the order holds"
         unjudged = counted(row["unjudged"], "pair is", "pairs are")
         lost = f" ({unjudged} then unjudged)" if row["unjudged"] else ""

@@ -135,17 +135,18 @@ def notes(result: Compared) -> list[str]:
     """The lines below the table on one measure: queries, tests, correction, and reasons for missing numbers."""
     tests = result.tests
     left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
-    drawn = ""
+    of_log = ""
     if result.sampled:
         share = chance_of(result.rows()[0]["traffic"])
-        drawn = f", {tests.drawn:,} of them drawn from a log, with {share} of its searches"
+        of_log = f", {tests.drawn:,} of them drawn from a log, with {share} of its searches"
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
+    # The randomisation test flips the signs of the differences: in all ways for few queries, else at random.
     signs = f"all {2**tests.drawn:,} signs" if tests.exact else draws
     corrections = {
         "holm": f"Holm for {len(result.pairs):,} comparisons",
         "hsd": f"Tukey's HSD for {len(result.systems)} systems",
     }
-    lines = [f"{result.measure}: {tests.queries:,} queries in common{drawn}{left_out}"]
+    lines = [f"{result.measure}: {tests.queries:,} queries in common{of_log}{left_out}"]
     if tests.drawn >= FEWEST:
         verdict = f"verdict at {ALPHA} by {corrections[tests.correction]}"
         lines.append(f"{result.measure}: p of the paired t test; randomised by {signs}; {verdict}")

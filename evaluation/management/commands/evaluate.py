@@ -216,8 +216,7 @@ def as_table(evaluation: Evaluation, per_query: bool) -> str:
     ]
     tables = [text_table(rows, columns, left=2)]
     if per_query:
-        for measure in map(str, evaluation.measures):
-            tables.append(aligned(per_query_lines(evaluation, measure), left=1))
+        tables += [aligned(per_query_lines(evaluation, str(measure)), left=1) for measure in evaluation.measures]
     footer = fingerprint_lines(evaluation) + undefined_lines(evaluation)
     return "\n".join([*tables, footer])
 

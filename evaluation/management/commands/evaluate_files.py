@@ -53,6 +53,7 @@ class Command(ReportingCommand, OutputCommand):
 
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
+        # Files have no collection, whose settings would be the defaults.
         asked = asked_in(None, next(iter(measures), None), [], arguments)
         loaded = files.load(
             qrels,

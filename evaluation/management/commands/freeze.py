@@ -31,14 +31,13 @@ class Command(CollectionCommand):
             raise Refused(f"--name has 1 to {frozen.NAME_LENGTH} characters, not {len(name)}.")
         with refusing("Nothing was frozen."):
             asked = asked_in(collection, next(iter(measure), None), system, arguments)
-            by = self.account(arguments["by"])
             evaluation, is_new = frozen.freeze(
                 collection,
                 name,
                 asked,
                 beside=measure[1:],
                 note=arguments["note"],
-                by=by,
+                by=self.account(arguments["by"]),
                 expected=arguments["expected"],
             )
         if not is_new:

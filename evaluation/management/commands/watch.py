@@ -37,7 +37,7 @@ class Command(ExportCommand):
         parser.add_argument("--format", default="table", choices=FORMATS, help="(table)")
 
     def handle(self, *, slug: str, name: str, format: str, output: str | None, **options) -> None:
-        asked = [act for act in ACTS if options[act] not in (None, False)]
+        asked = [act for act in ACTS if options[act] not in (None, False)]  # one or none: argparse refuses more
         collection = self.collection(slug, to_change=bool(asked))
         watch = setting_up.blank(collection) if asked == ["make"] else watch_of(collection, name)
         for act in asked:
@@ -78,6 +78,7 @@ def do(act: str, watch: Watch, value: Any, name: str) -> None:
             case "remove":
                 setting_up.remove(watch)
             case "system":
+                # To tell a night is to score it and to store its verdicts.
                 telling.tell(nights.after_call(watch, value, timezone.now()))
 
 
