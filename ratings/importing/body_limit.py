@@ -36,9 +36,9 @@ class BodyLimit:
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     """The answer that refuses a body of `size` bytes; None for no refusal. Raises Http404 as the view would."""
-    address = resolve(request.path_info)
-    # The name of the setting that limits the files of the view; "" where it takes none.
-    setting = getattr(address.func, "takes_files", "") if request.method == "POST" else ""
+    match = resolve(request.path_info)
+    # A view that takes files has the name of the setting that limits them. The others take forms and calls alone.
+    setting = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
     is_api = request.path_info.startswith(API_ADDRESS)
     if is_api:
         try:
@@ -46,16 +46,16 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
         except Problem as problem:
             return problem.response()
     elif not request.user.is_authenticated:
-        return too_large(request, size, most=0, setting="")
+        return too_large_page(request, size, most=0, setting="")
     most = getattr(settings, setting or "DATA_UPLOAD_MAX_MEMORY_SIZE")
     if size > most:
-        return problems.too_large().response() if is_api else too_large(request, size, most, setting)
+        return problems.too_large().response() if is_api else too_large_page(request, size, most, setting)
     if setting:
-        address.func.access(request, **address.kwargs)  # raises Http404 for people without access
+        match.func.access(request, **match.kwargs)  # raises Http404 for people without access
     return None
 
 
-def too_large(request: HttpRequest, size: int, most: int, setting: str) -> HttpResponse:
+def too_large_page(request: HttpRequest, size: int, most: int, setting: str) -> HttpResponse:
     """The page for a body of more than `most` bytes, as the setting says; "" where the view takes no files."""
     context = {"megabytes": size / 2**20, "most": most / 2**20, "limit": setting}
     return render(request, "413.html", context, status=413)

@@ -51,6 +51,7 @@ OPTIONS_OF_KIND = {
 }
 # Few files need these: they are shown where a refusal names them.
 RARE_OPTIONS = {"quoting", "fill_down"}
+HEADER_CHOICES = [("", DETECTED), ("yes", "it names the columns"), ("no", "it is a row like all others")]
 
 
 class FilesInput(forms.ClearableFileInput):
@@ -97,7 +98,7 @@ class SendForm(forms.Form):
         cleaned = self.cleaned_data
         if self.errors:
             return
-        cleaned["files"] = [file for file in cleaned["files"] if file]
+        cleaned["files"] = [file for file in cleaned["files"] if file]  # without None, where no file was sent
         pasted = cleaned["pasted"].replace("\r\n", "\n").strip("\n")
         if pasted.strip() and cleaned["files"]:
             self.add_error("pasted", "Send a file or paste its lines, not both.")
@@ -120,8 +121,8 @@ class ZipForm(forms.Form):
     )
 
 
-def valid(check: Callable, *facts) -> Callable:
-    """A validator of a field: `check` of `formats.values` with these facts."""
+def validator_of(check: Callable, *facts) -> Callable:
+    """A validator of a form field: it calls `check(value, *facts)`, whose ValueError becomes its error."""
     return lambda value: checked(check, value, *facts)
 
 
@@ -144,14 +145,15 @@ class ColumnsForm(forms.Form):
         "Encoding",
         50,
         "Leave empty for UTF-8, or UTF-16 with a byte order mark. Others: windows-1252, shift_jis.",
-        validators=[valid(checked_encoding)],
+        validators=[validator_of(checked_encoding)],
     )
     names: list[str]
 
     def _take_columns(self, labels: Mapping[str, str]) -> dict[str, Any]:
-        """Role -> its column, or the list of its columns for RATERS and FIELDS. Takes them from `cleaned_data`.
+        """Role -> the column that people chose for it; the list of its columns for RATERS and FIELDS.
 
-        labels: role -> how an error calls it, where the two differ.
+        Takes the fields of the columns out of `cleaned_data`. labels: role -> how an error calls it, where the two
+        differ.
         """
         columns: dict[str, Any] = {}
         for number, name in enumerate(self.names):
@@ -186,9 +188,7 @@ class HowForm(ColumnsForm):
     format = choice("Format")
     header = choice(
         "First line of a table",
-        ("", DETECTED),
-        ("yes", "it names the columns"),
-        ("no", "it is a row like all others"),
+        *HEADER_CHOICES,
         *((str(n), f"a title: line {n} names the columns") for n in range(2, LAST_HEADER_LINE + 1)),
     )
     sheet = choice("Sheet")
@@ -198,7 +198,7 @@ class HowForm(ColumnsForm):
         "Name of the system",
         values.SYSTEM_NAME_LENGTH,
         "Leave empty to use the one that the file names.",
-        validators=[valid(values.system_name)],
+        validators=[validator_of(values.system_name)],
     )
     system_from = choice(
         "What names a system",
@@ -216,7 +216,7 @@ class HowForm(ColumnsForm):
     rater = line(
         "Rater of grades without a name",
         values.RATER_NAME_LENGTH,
-        validators=[valid(values.checked_name, "rater", values.RATER_NAME_LENGTH)],
+        validators=[validator_of(values.checked_name, "rater", values.RATER_NAME_LENGTH)],
     )
     splits = line(
         "Splits",
@@ -233,8 +233,9 @@ class HowForm(ColumnsForm):
     queries_by = choice("It names queries by", ("", DETECTED), (KEY, "their id"), (TEXT, "their text"))
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
-        """columns: name -> the role that it has or may have, "" for none. sheets: names of those of a workbook."""
+        """columns: name of a column -> the role that its field proposes, "" for none. sheets: of a workbook."""
         self.job, self.names, self.shown_roles = job, list(columns), set(columns.values())
+        # The field `map` is the option `grades` as a text, such as bad=0, good=2.
         grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
         initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
         refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
@@ -243,13 +244,14 @@ class HowForm(ColumnsForm):
         if EXCEL_ENCODING.value in (option.value for option in cures):
             initial.setdefault("encoding", EXCEL_ENCODING.value)
         super().__init__(*args, initial=initial, **kwargs)
-        if not job.kind:
+        if not job.kind:  # people must choose it, so all kinds are in sight
             self.fields["kind"].widget = forms.RadioSelect(choices=KINDS)
         formats = ((format.name, format.title) for format in readable(job.kind))
         self.fields["format"].choices = [("", DETECTED), *formats]
-        no_sheet = "choose one" if len(sheets) > 1 else "the only one"
-        self.fields["sheet"].choices = [("", no_sheet), *((name, name) for name in sheets)]
-        if not sheets:
+        if sheets:
+            no_sheet = "choose one" if len(sheets) > 1 else "the only one"
+            self.fields["sheet"].choices = [("", no_sheet), *((name, name) for name in sheets)]
+        else:
             del self.fields["sheet"]
         for name in self._fields_without_use({option.name for option in cures}):
             del self.fields[name]
@@ -295,16 +297,20 @@ class HowForm(ColumnsForm):
             cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
 
     def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
-        """Role -> "" for each role without a chosen column, as its column would be guessed again otherwise."""
+        """Role -> "" for each role for which people chose no column, as one would be guessed for it otherwise.
+
+        `columns`: role -> the column or columns that people chose.
+        """
         try:
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:
             return {}
+        # The layout lacks the names of people, by which columns of raters were found when the form was made.
         guessed = set(layout.column) | ({RATERS} & self.shown_roles)
         if layout.fields:
             guessed.add(FIELDS)
         if self.job.kind == Job.Kind.QUERIES:
-            guessed.add("key")
+            guessed.add("key")  # also guessed by the cells, which the layout does not see
         return dict.fromkeys(sorted(guessed - columns.keys()), "")
 
     @property

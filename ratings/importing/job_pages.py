@@ -30,6 +30,7 @@ def heading(job: Job, doing: str, done: str) -> str:
     """The state in a word or two: `doing` while it writes, `done` when it is published."""
     if job.checking and job.state == State.RUNNING:
         return "Checking"
+    # `job.stage` is the state, but RUNNING also between two turns of a job that works in turns.
     words = {
         State.QUEUED: "Waiting",
         State.RUNNING: doing,
@@ -46,10 +47,11 @@ def job_context(job: Job, *, doing: str, done: str) -> dict:
     return {
         "job": job,
         "heading": heading(job, doing, done),
-        "waits": waiting_reason(job),
+        "waits": waiting_reason(job),  # a sentence; "" if it does not wait
         "step": step(job),
         "report": job.report,
         "refusals": refusals[:REFUSALS_LISTED],
+        # How many refusals are not listed: the report counts all, but stores only the first of very many.
         "unlisted": job.report.get("refused", 0) - min(len(refusals), REFUSALS_LISTED),
     }
 
@@ -64,8 +66,9 @@ def refusals_of(job: Job) -> list[Refusal]:
 def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
     """The entries in Job.files of the files of a valid form, once they are stored.
 
-    None, and an error in the form, where the collection has too many that were not imported. `logs`: they are
-    logs of searches, which have a limit of their own. Raises OSError, which `web.failures.server_error` answers.
+    [], and an error in the form, where the collection has too many files that were sent and not imported. `logs`:
+    the files are logs of searches, which have a limit of their own. Raises OSError, which
+    `web.failures.server_error` answers.
     """
     largest, page = WAITING_UPLOADS * settings.LARGEST_UPLOAD, "Import"
     if logs:

@@ -71,11 +71,10 @@ def check(collection: Collection, kind: str, files: Sequence[dict], options: dic
 
     kind: of the rows; "" if it is unknown.
     """
-    facts |= {"kind": kind, "files": list(files), "options": options, "by": by}
-    job = Job(collection=collection, checking=True, **facts)
+    job = Job(collection=collection, kind=kind, files=list(files), options=options, by=by, checking=True, **facts)
     if kind:
         return store_queued(job)
-    job.state = State.CHECKED
+    job.state = State.CHECKED  # without a kind: the state in which people choose it
     job.save()
     return job
 
@@ -133,8 +132,9 @@ def former_choice(
 ) -> Job | None:
     """The last published import whose columns people had chosen for a file with this header; None without one.
 
-    `header`: the names of the columns, empty if the file has none: then None. `kind`: of its rows; "": of any
-    kind, and then None if there are imports of several kinds. `before`: the id of a job that is newer.
+    `header`: the names of the columns; None is returned for a file without any. `kind`: of its rows; "": of any
+    kind, but None is returned if there are imports of several kinds. `before`: only imports that are older than
+    the job with this id.
     """
     if not header:
         return None
@@ -145,8 +145,8 @@ def former_choice(
     if before:
         imports = imports.filter(pk__lt=before)
     last = imports.order_by("-pk").first()
-    is_ambiguous = last is not None and imports.exclude(kind=last.kind).exists()
-    return None if is_ambiguous else last
+    has_several_kinds = last is not None and imports.exclude(kind=last.kind).exists()
+    return None if has_several_kinds else last
 
 
 def former_encoding(collection: Collection) -> str:
@@ -191,7 +191,7 @@ def _forget(job: Job) -> None:
 
 
 def work_on(job: Job) -> None:
-    """Run a job that this worker has taken up. Failures are stored in the job."""
+    """Run a job that this worker has taken up, or one turn of it. Failures are stored in the job."""
     with signs.shown(job) as progress, audit.acting_for(job.by):
         if job.deaths >= MOST_DEATHS:
             _end(job, State.FAILED, message=f"It was started {job.deaths} times, and each time the worker died.")
@@ -202,7 +202,8 @@ def work_on(job: Job) -> None:
             _end(job, State.CANCELLED)  # if whoever cancelled it could not write that
             _forget(job)
         except Unfinished as error:
-            _put_off(job, progress.step.message, timedelta(seconds=error.pause))  # other jobs get their turn
+            # Its turn is over: queued again, behind other jobs.
+            _put_off(job, progress.step.message, timedelta(seconds=error.pause))
         except Exception as error:
             if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it
                 _put_off(job, "It waits for the database, into which something else writes.")
@@ -231,9 +232,9 @@ def _run(job: Job, progress: Progress) -> Report:
         return _fetch_pictures(job, progress)
     if job.kind == Job.Kind.ENGINE:
         return turns.work(job, progress)
-    if work := chores.of_jobs.get(job.kind):
+    if work := chores.of_jobs.get(job.kind):  # does jobs of a kind that is added elsewhere
         return work(job, progress)
-    # The other options say how the files are read.
+    # The options in READING say how files are read. The others are arguments of the import.
     import_options = {name: value for name, value in job.options.items() if name not in opening.READING}
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
@@ -244,8 +245,9 @@ def _run(job: Job, progress: Progress) -> Report:
 def _fetch_pictures(job: Job, progress: Progress) -> Report:
     """Fetch pictures for one turn, and return the report after the last one. Raises Unfinished after any other.
 
-    The options of the job store what is done: whether sources are `listed` and ZIPs `unpacked`, what of these
-    `matched`, and `after` which picture to go on with the ZIPs.
+    A turn is limited in time, so that other jobs get theirs. The options of the job store what is done: whether
+    the sources of pictures are `listed`, whether the ZIPs are `unpacked`, a sentence on which of their files
+    `matched`, and `after` which picture, by its id, the ZIPs are searched on.
     """
     checkpoint = job.options
     zips = [] if checkpoint.get("unpacked") else job.files
@@ -269,9 +271,10 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
 
 
 def _store(job: Job, report: Report) -> None:
-    """End the job with its report, unless both were published together with the rows. Published files are deleted.
+    """End the job with its report, unless `land` has ended it together with the rows that it wrote.
 
-    An import that changed nothing counts as published.
+    The files of a published job are deleted, and pictures that are missing after an import are fetched. An import
+    that changed nothing counts as published.
     """
     is_published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
     if not is_published:

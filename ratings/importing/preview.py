@@ -61,7 +61,7 @@ def preview(job: Job) -> Preview:
     """The preview of the first file of a job. Raises OSError where it is no longer stored.
 
     One at a time in a process: the first rows of a table can take hundreds of megabytes. Raises ConnectionError
-    where those of others take too long.
+    where previews of other jobs take too long.
     """
     if not _turn.acquire(timeout=settings.PATIENCE):
         raise ConnectionError("another preview is being made")
@@ -72,7 +72,7 @@ def preview(job: Job) -> Preview:
 
 
 def _preview(job: Job) -> Preview:
-    """The preview, as `preview` makes it when its turn has come."""
+    """The preview of the first file of a job: its rows as they would be read, and the columns of a table."""
     if job.kind == Job.Kind.BEIR:
         return Preview()
     if not job.kind:
@@ -88,9 +88,10 @@ def _preview(job: Job) -> Preview:
         for row in islice(one_by_one(format.reads[job.kind](source)), ROWS_SHOWN):
             if not isinstance(row, Refusal):
                 result.rows.append((row.line, [_cell_text(getattr(row, name)) for name in result.heads]))
-    # The reader of documents in JSON lines has no layout of columns, unless people choose them.
-    has_layout = (job.kind, format.name) != ("documents", "jsonl") or job.options.get("columns")
-    if has_layout or not result.rows:
+    # Documents in JSON lines are read by the names of their members, without columns, unless people chose some.
+    is_without_columns = (job.kind, format.name) == ("documents", "jsonl") and not job.options.get("columns")
+    # Where nothing could be read people may have to choose columns, so they are shown then, too.
+    if not (is_without_columns and result.rows):
         _add_columns(result, job, format)
     if not (result.rows or result.columns):
         result.rows, result.heads = _raw_rows(job)
@@ -155,9 +156,9 @@ def begins_otherwise(files: Sequence[dict]) -> bool:
 
 
 def _add_columns(result: Preview, job: Job, format: Format) -> None:
-    """Add the columns of a table with their roles, the first cells, and the roles that lack a column.
+    """Add to `result` the columns of a table with their roles, the first cells, and the roles that lack a column.
 
-    Where no column was chosen yet, proposals are added, too.
+    Where people have chosen no columns yet, roles are also proposed for columns. Nothing is added for no table.
     """
     with sources_of(job) as sources:
         source = next(sources)
@@ -168,9 +169,9 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
         result.columns = _roles(job, names, source)
     result.cells = [[_cell_text(record.get(name)) for name in names] for record in records[:ROWS_SHOWN]]
     result.lacking = lacking(job.kind, result.columns)
-    known_roles = {*result.columns.values(), *source.reading.columns}
+    known_roles = {*result.columns.values(), *source.reading.columns}  # the latter: as people chose
     if job.kind == Job.Kind.QUERIES and "key" not in known_roles:
-        # Keys can be made of the texts, so they lack a column only where one looks like it.
+        # A file of queries needs no column of keys. It lacks one only if a column without a role looks like keys.
         without_role = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
         if tables.likely_key(without_role, records):
             result.lacking.append("key")
@@ -179,9 +180,9 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
 
 
 def _proposals(job: Job, result: Preview, records: list[dict]) -> dict[str, str]:
-    """Column -> the role that people may want for it; {} where every role has its column.
+    """Column -> the role that people may want for it, where it has another one.
 
-    Only web addresses of documents are proposed even so: their values say surely what they are.
+    If every necessary role has its column, only the web address of documents is proposed: values show it surely.
     """
     of_documents = job.kind == Job.Kind.DOCUMENTS
     has_text = "title" in result.columns.values() or "body" in result.columns.values()
@@ -192,17 +193,15 @@ def _proposals(job: Job, result: Preview, records: list[dict]) -> dict[str, str]
     for name in result.columns:
         cell_texts = (_plain_text(record.get(name)) for record in records)
         texts[name] = [text for text in cell_texts if text]
-    proposals = {}
-    for name, role in proposed(job.kind, texts, result.columns, job.destination).items():
-        if role != result.columns[name] and (is_incomplete or role == "url"):
-            proposals[name] = role
-    return proposals
+    roles = proposed(job.kind, texts, result.columns, job.destination)
+    changes = {name: role for name, role in roles.items() if role != result.columns[name]}
+    return changes if is_incomplete else {name: role for name, role in changes.items() if role == "url"}
 
 
 def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
     """Column -> role, "" for none, of the table with the columns `names`.
 
-    Columns that people chose and that the table lacks are no longer chosen.
+    Columns that people chose and that the table lacks are no longer chosen: also not in `source.reading`.
     """
     chosen = {}  # role -> column, or the columns of a role of several
     for role, column in source.reading.columns.items():
@@ -211,7 +210,7 @@ def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
     source.reading = replace(source.reading, columns=chosen)
     try:
         layout = tables.layout(job.kind, names, source)
-    except ValueError:  # the choice does not fit: each column by itself
+    except ValueError:  # the choice does not fit: each column has the usual role of its name
         roles = {name: columns.usual_role(job.kind, name) for name in names}
         for role, column in chosen.items():
             roles |= dict.fromkeys(columns.names_in(role, column), role)

@@ -49,7 +49,7 @@ Cells = Mapping[str, Sequence[str]]  # column -> the texts of its first cells, w
 def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Collection) -> dict[str, str]:
     """Column -> role for all columns of `cells`: as in `roles`, and proposals for roles without a column.
 
-    "" for a column that holds nothing of this kind. Three queries.
+    "" for a column that holds nothing of this kind. Three database queries.
     """
     documents, queries = _stored_names(cells, collection)
     records = max(map(len, cells.values()), default=0)
@@ -62,7 +62,8 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
                 words_of_name = set(normalised(name).split("_"))
                 fits[name, role] = _fit(role, texts, named=bool(role_words & words_of_name), stored=stored)
     result = {name: role for name, role in roles.items() if role not in ("", FIELDS)}
-    for name, role in sorted(fits, key=lambda key: -fits[key]):  # among equal ones, the first column first
+    # The best fit first. Among equal ones they stay in the order of the roles and then of the columns.
+    for name, role in sorted(fits, key=lambda key: -fits[key]):
         if fits[name, role] and name not in result and role not in result.values():
             result[name] = role
     of_pairs = is_of_pairs(kind, cells)
@@ -88,21 +89,21 @@ def _stored_names(cells: Cells, collection: Collection) -> tuple[set[str], set[s
 
 
 def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> int:
-    """How well a column with these texts fits a role: FIT_KNOWN, or FIT_NAMED plus FIT_ALIKE; 0 if not at all.
+    """How well a column with these texts fits a role: FIT_KNOWN, or else the sum of FIT_NAMED and FIT_ALIKE.
 
-    `named`: its name says so. `stored`: the ids and texts of the collection that are among the cells.
+    One that does not hold is left out of the sum. 0 if the texts cannot be of this role. `named`: whether the name
+    of the column says the role. `stored`: the ids and texts of the collection that are among the cells.
     """
     if not texts:
         return 0
     found = sum(text in stored or without_blanks(text) in stored for text in texts)
     if role in (*_IDS, "key", "query") and found > len(texts) / 2:
         return FIT_KNOWN
-    by_name = FIT_NAMED if named else 0
     addresses = all(text.startswith(("http://", "https://")) for text in texts)
     long = sum(map(len, texts)) > LENGTH_OF_PROSE * len(texts)
     numbers = all(map(is_number, texts))
-    distinct = 1 < len(texts) == len(set(texts))
-    alike = False  # whether the values look like those of the role
+    distinct = 1 < len(texts) == len(set(texts))  # several, and no two the same
+    alike = False  # whether the texts look like those of the role; `fits`: whether they can be of it
     if role == "url":
         fits = alike = addresses
     elif role in ("rank", "score"):
@@ -119,9 +120,7 @@ def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> i
         alike = distinct and any(" " in text for text in texts)
     else:
         fits = not addresses
-    if not fits:
-        return 0
-    return by_name + FIT_ALIKE if alike else by_name
+    return FIT_NAMED * named + FIT_ALIKE * alike if fits else 0
 
 
 def _is_decimal(text: str) -> bool:

@@ -28,8 +28,11 @@ def fields_for(job: Job) -> Mapping[str, forms.Field]:
 
 
 def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
-    """What to do on the form: "choose “the score” under “What orders the results”"; "" without a field."""
-    if option.name == "before":
+    """What to do on the form: "choose “the score” under “What orders the results”"; "" without a field.
+
+    An option has a name, mostly that of a field, and the value to choose.
+    """
+    if option.name == "before":  # another import has to come first: "queries"
         return f"import {option.value} first"
     if option.name == "columns":
         return _column_instruction(option.value, fields)
@@ -40,7 +43,7 @@ def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
     value = option.value
     if value is True or isinstance(field, forms.BooleanField):
         return f"tick {label}"
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # words and the grades that they stand for
         pairs = ", ".join(listed_pair(word, meaning or "…") for word, meaning in value.items())
         return f"write {pairs} under {label}"
     if option.name == "encoding" and value:

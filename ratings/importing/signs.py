@@ -79,16 +79,16 @@ class Progress:
 
 @contextmanager
 def shown(job: Job) -> Iterator[Progress]:
-    """While the context lasts, a thread shows the progress of the job and looks whether it is to end.
+    """While the context lasts, a thread shows the progress of the job to pages and looks whether it is to end.
 
-    If it is, the next call of the progress raises Superseded.
+    If the job is to end, the next call of the progress raises Superseded.
     """
     progress, is_over = Progress(), Event()
 
     def show_and_look() -> None:
         try:
             show_step(job, progress.step)
-            # Cancelled, or taken over by another worker, which counts as another attempt.
+            # No longer in this state (cancelled), or another worker has taken it up, which raises `attempt`.
             changed = Job.objects.filter(pk=job.pk).exclude(state=job.state, attempt=job.attempt)
             progress.superseded |= is_to_end(job) or changed.exists()
         except (DatabaseError, OSError) as error:

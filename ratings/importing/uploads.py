@@ -23,10 +23,11 @@ def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
     """Whether the server shall store a large body of which it has the headers alone.
 
     The headers must have a session or a token, neither of which is checked yet, and there must be room. `size`:
-    bytes of this body; `stored`: bytes of all bodies that the server has or expects, with this one. Any other body
-    is discarded as it comes, and its request is marked with UNREAD for `body_limit`, which answers it.
+    bytes of this body; `stored`: bytes of all bodies that the server has or expects, with this one. A body that is
+    not stored is discarded as it comes. Its request is marked with UNREAD, and `body_limit` answers it.
     """
-    if not (f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "") or "AUTHORIZATION" in headers):
+    has_session = f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "")
+    if not has_session and "AUTHORIZATION" not in headers:
         return False
     largest = max(settings.LARGEST_UPLOAD, settings.LARGEST_LOG, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     free = disk_usage(spool()).free // 2  # since Django copies files out of the body, they take the room twice

@@ -1,6 +1,6 @@
 """Import of a whole data set as BEIR has it: three imports, which are written together or not at all.
 
-Each can be undone by itself, the last one first.
+Each can be undone by itself, the last one first. A split is a part of the qrels, such as train, dev or test.
 """
 
 from collections import defaultdict
@@ -46,24 +46,25 @@ def import_beir(
 ) -> Report:
     """The report of importing queries, documents and qrels. Each query gets its splits as tags.
 
-    `splits`: the names of those to import, with commas, and then their queries alone; "": all. Raises ValueError
-    for no name of a rater, and Superseded for a job that was cancelled.
+    `splits`: the names of the splits to import, with commas, and then their queries alone; "": all splits and all
+    queries. Raises ValueError if `rater` is no name of a rater, and Superseded for a job that was cancelled.
     """
     report = Report()
     parts = _parts(sources)
     chosen = _chosen_splits(splits, parts, sources, report)
     if report.refused:
         return report
-    # Before the transaction, in which nobody else can write on SQLite.
+    # Read before the transaction: on SQLite nobody else can write while it lasts.
     splits_by_query = _splits_by_query(parts["ratings"])
     wanted = None  # keys of the queries to import; None: all
     if splits.strip():
         wanted = {key for key, names in splits_by_query.items() if not names.isdisjoint(chosen)}
     checking = bool(job and job.checking)
     with nullcontext() if checking else transaction.atomic():
-        fields = {"progress": progress, "job": job if checking else None}  # of each import
-        for part in _imports(collection, parts, splits_by_query, chosen, wanted, rater, fields):
-            _add_report(part.run(), report, by=job.by if job else None)
+        # The imports run as this job only in a check, which makes them write nothing. Else each makes its own job.
+        fields = {"progress": progress, "job": job if checking else None}
+        for each_import in _imports(collection, parts, splits_by_query, chosen, wanted, rater, fields):
+            _add_report(each_import.run(), report, by=job.by if job else None)
             if report.refused:
                 if not checking:
                     transaction.set_rollback(True)
@@ -85,6 +86,7 @@ def _parts(sources: Sequence[Source]) -> Parts:
 
 def _chosen_splits(splits: str, parts: Parts, sources: Sequence[Source], report: Report) -> list[str]:
     """The names of the splits to import. A missing file or split is refused in the report."""
+    # What concerns the whole data set is refused under the name of its first file.
     missing = [file for kind, file in WHOLE.items() if kind not in parts]
     if missing:
         cure = f"A data set of BEIR has {', '.join(WHOLE.values())}."
@@ -110,25 +112,29 @@ def _imports(
     """The imports of queries, documents and qrels, each made when the one before is done.
 
     `chosen`: the splits whose qrels are imported. `wanted`: the keys of queries that are imported; None: all.
-    `fields`: those of Import.
+    `fields`: `progress` and `job`, which each import gets.
     """
     queries = list(chain.from_iterable(parts["queries"].values()))
     yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **fields)
     yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **fields)
     qrels = [_reopened(source) for split in chosen for source in parts["ratings"][split]]
-    # A check, which has a job, has not written the queries.
+    # In a check, in which imports have a job, the queries are not written yet: the qrels need their keys.
     coming = sorted(splits_by_query if wanted is None else wanted) if fields["job"] else ()
     yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **fields)
 
 
 def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
-    """The splits of each query. `qrels`: split -> files. What cannot be read is refused when it is imported."""
+    """The splits that have qrels for each query. `qrels`: split -> files.
+
+    Nothing is refused here: the import reads the same files and refuses what it cannot read. A file that cannot be
+    opened is replaced in `qrels` by a source that says why.
+    """
     splits_by_query: Splits = defaultdict(set)
     for split, sources in qrels.items():
         for place, source in enumerate(sources):
             reopened = _reopened(source)
             if reopened.why_unopened:
-                sources[place] = reopened  # the import refuses it, as it cannot be tried a second time
+                sources[place] = reopened  # the file itself cannot be tried a second time
                 continue
             format = recognised(reopened, "ratings", "csv")
             if isinstance(format, Refusal):
@@ -183,7 +189,7 @@ class SplitQrels(QrelsImport):
 
 
 def _add_report(part: Report, report: Report, by: User | None) -> None:
-    """Add the report of a part to that of the whole. The job of the part, if it has one, becomes one of `by`."""
+    """Add the report of an import (`part`) to that of all. Its job, if it wrote anything, becomes one of `by`."""
     report.counts.update(part.counts)
     report.grades.update(part.grades)
     for refusal in part.refusals:

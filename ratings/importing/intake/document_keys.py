@@ -52,21 +52,21 @@ class DocumentIds:
         self._kept = list(self._stored_parts()) if reads_all else None  # keys with ids
 
     def find(self, keys: Sequence[str]) -> np.ndarray:
-        """The id of the document with each of the keys; int64, 0 where there is none."""
+        """The id of the document with each of the keys; int64[keys], 0 where there is none."""
         distinct, places = _distinct(keys)
         return self._find_distinct(distinct)[places]
 
     def find_or_make(
         self, job: Job, keys: Sequence[str], report: Report, progress: Progress = silent
     ) -> np.ndarray:
-        """The id of the document with each of the keys; int64.
+        """The id of the document with each of the keys; int64[keys].
 
         Missing documents are made, with only their key, and are counted in the report.
         """
-        distinct, places = _distinct(keys)
-        ids = self._find_distinct(distinct)
-        new_places = np.flatnonzero(ids == 0)  # among the distinct keys
-        # In the order of the keys, as their index is then written in its order.
+        distinct, places = _distinct(keys)  # places: of each key among the distinct ones
+        ids = self._find_distinct(distinct)  # int64[distinct]
+        new_places = np.flatnonzero(ids == 0)  # of missing documents among the distinct keys
+        # Sorted by their keys, so that the index of keys is written in its order.
         new_places = new_places[_sorted_places(distinct.take(new_places))]
         new_keys = distinct.take(new_places)
         for start in range(0, len(new_keys), DOCUMENTS_PER_INSERT):
@@ -79,7 +79,10 @@ class DocumentIds:
         return ids[places]
 
     def _stored_parts(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """The keys of all documents, as Arrow arrays, and their ids. Raises ValueError for a key with a blank."""
+        """The keys of all documents, an Arrow array for each ROWS_PER_READ, and their ids. In the order of keys.
+
+        Raises ValueError for a key with a blank, as the database joins the keys with blanks.
+        """
         import pyarrow as pa  # takes a sixth of a second
 
         parameters = self._parameters | {"part": ROWS_PER_READ, "last": ""}
@@ -87,14 +90,14 @@ class DocumentIds:
         with connection.cursor() as cursor:
             while True:
                 cursor.execute(statement, parameters)
-                keys, ids, last = cursor.fetchone()
+                joined_keys, joined_ids, last = cursor.fetchone()
                 if last is None:  # no document is left
                     return
-                part = pa.array(keys.split(" "), pa.string(), memory_pool=_memory())
-                ids = np.fromstring(ids, np.int64, sep=" ")
-                if len(part) != len(ids):
+                keys = pa.array(joined_keys.split(" "), pa.string(), memory_pool=_memory())
+                ids = np.fromstring(joined_ids, np.int64, sep=" ")
+                if len(keys) != len(ids):
                     raise ValueError(f"The key of a document up to {last!r} has a blank")
-                yield part, ids
+                yield keys, ids
                 parameters["last"] = last
 
     def _keep(self, keys, ids: np.ndarray) -> None:
@@ -126,16 +129,18 @@ def known_ids(collection: Collection, keys: Sequence[str]) -> np.ndarray:
 
 
 def _find_in(parts: list[tuple[Any, np.ndarray]], keys) -> np.ndarray:
-    """The id of each of the distinct keys in `parts`, which have stored keys and their ids; 0 for keys in none."""
+    """The id of each of the distinct `keys`: int64[keys], 0 for a key that is not stored.
+
+    `parts`: the stored documents in pieces, each of them keys as an Arrow array and their ids.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
     ids = np.zeros(len(keys), np.int64)
     if parts:
         stored_keys, stored_ids = zip(*parts, strict=True)
-        # For each stored key its place in `keys`; -1 where it is none of them.
         places = compute.index_in(pa.chunked_array(stored_keys), value_set=keys, memory_pool=_memory())
-        places = places.fill_null(-1).to_numpy()
+        places = places.fill_null(-1).to_numpy()  # of each stored key in `keys`; -1 if it is none of them
         is_sought = places >= 0
         ids[places[is_sought]] = np.concatenate(stored_ids)[is_sought]
     return ids
@@ -158,7 +163,7 @@ def _distinct(keys: Sequence[str]) -> tuple[Any, np.ndarray]:
 
 
 def _sorted_places(keys) -> np.ndarray:
-    """The places of the keys of an Arrow array, in the order of the keys."""
+    """The indices that sort the keys of an Arrow array."""
     from pyarrow import compute
 
     return compute.sort_indices(keys).to_numpy()
@@ -179,6 +184,7 @@ def _insert_bare(job: Job, keys: list[str]) -> Sequence[int]:
             return ids
         with cursor.copy(f"COPY ratings_document ({columns}) FROM STDIN") as copy:
             of_all = f"{job.collection_id}\t{job.pk}"
+            # Title, body and url are empty, and the JSON of the fields is {}.
             rows = "".join(f"{pk}\t{of_all}\t{key}\t\t\t\t{{}}\n" for pk, key in zip(ids, keys, strict=True))
             # A key has no blank, but it may have a backslash, with which COPY escapes.
             copy.write(rows.replace("\\", "\\\\"))

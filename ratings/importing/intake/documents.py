@@ -1,4 +1,4 @@
-"""Import of documents."""
+"""Import of documents. Their rows are checked in the stage, the temporary database of an import."""
 
 import json
 from collections import namedtuple
@@ -64,11 +64,35 @@ class DocumentsImport(Import):
         """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.
 
         Another title, body or url is refused. Another field is refused, too, unless the table surely has a row for
-        each pair: its other columns show it, or a value of a field is a query of the collection.
+        each pair of a query and a document: its other columns show it (`source.of_pairs`), or a value of a field
+        that differs is a query of the collection.
         """
-        varying: dict[str, set[str]] = {}  # name of a field that differs -> some of its values
-        difference: tuple[Row, Row, str] | None = None  # the first: two rows of a document, and the field
-        names: set[str] = set()  # of all fields
+        names, varying, difference = self._compare_repeated_rows(file, source)
+        if difference is None:
+            return
+        if not source.of_pairs and not any(self._are_queries(examples) for examples in varying.values()):
+            first, row, name = difference
+            equal_fields = "|".join(sorted(names - varying.keys()))
+            keep_these = Option("columns", {FIELDS: equal_fields}, WHERE_OF_PAIRS)
+            self._refuse_difference(source, first, row, quoted(name), keep_these)
+            return
+        without_varying = partial(_without, names=set(varying))
+        self.stage.create_function("without_varying", 1, without_varying, deterministic=True)
+        self.stage.execute("UPDATE document SET fields = without_varying(fields) WHERE file = ?", [file])
+        left_out = "of these left out, as they differ between the rows of a document and belong to the pair"
+        self.report.facts.append(f"{source.name}: {left_out}: {listed(sorted(varying))}.")
+
+    def _compare_repeated_rows(
+        self, file: int, source: Source
+    ) -> tuple[set[str], dict[str, set[str]], tuple[Row, Row, str] | None]:
+        """The fields of documents with several rows, those that differ between them, and the first difference.
+
+        Fields that differ: name -> some of the values. First difference: two rows of a document, and the name of a
+        field; None for none. Rows with another title, body or url than the first one are refused.
+        """
+        names: set[str] = set()
+        varying: dict[str, set[str]] = {}
+        difference = None
         for first, row in self._repeated_rows(file):
             self._refuse_other_text(source, first, row)
             first_fields, fields = json.loads(first.fields or "{}"), json.loads(row.fields or "{}")
@@ -80,17 +104,7 @@ class DocumentsImport(Import):
                     examples = varying.setdefault(name, set())
                     if len(examples) < VALUES_PER_FIELD:
                         examples |= {str(first_value), str(value)}
-        is_of_pairs = source.of_pairs or any(self._are_queries(examples) for examples in varying.values())
-        if difference and not is_of_pairs:
-            first, row, name = difference
-            keep_the_others = Option("columns", {FIELDS: "|".join(sorted(names - varying.keys()))}, WHERE_OF_PAIRS)
-            self._refuse_difference(source, first, row, quoted(name), keep_the_others)
-        elif varying:
-            without_varying = partial(_without, names=set(varying))
-            self.stage.create_function("without_varying", 1, without_varying, deterministic=True)
-            self.stage.execute("UPDATE document SET fields = without_varying(fields) WHERE file = ?", [file])
-            left_out = "of these left out, as they differ between the rows of a document and belong to the pair"
-            self.report.facts.append(f"{source.name}: {left_out}: {listed(sorted(varying))}.")
+        return names, varying, difference
 
     def _repeated_rows(self, file: int) -> Iterator[tuple[Row, Row]]:
         """Each row of the file whose document an earlier row has, behind the first row of that document."""
@@ -133,19 +147,21 @@ class DocumentsImport(Import):
             yield row.key, row.title, row.body, row.url, fields, file, row.line
 
     def _batches(self) -> Iterator[tuple[list[Document], list[tuple[Document, Content]]]]:
-        """The new documents, and stored ones with their new content, in batches. Counts these and the others."""
+        """The new documents, and changed ones with their new content, in batches.
+
+        Counts new, changed and unchanged documents in the report, and those without a text in `textless`.
+        """
         rows = self.stage.execute("SELECT key, title, body, url, fields FROM document ORDER BY rowid")
         done = 0
-        limits = {"size": DOCUMENTS_AT_ONCE, "length": CHARACTERS_AT_ONCE}
-        for batch in batched_by_length(rows, _characters, **limits):
+        for batch in batched_by_length(rows, _characters, size=DOCUMENTS_AT_ONCE, length=CHARACTERS_AT_ONCE):
             documents = self.collection.documents.filter(key__in=[key for key, *_ in batch])
             stored = {document.key: document for document in documents}
             new, changed = [], []
             for key, title, body, url, fields in batch:
-                parts = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
-                given_parts = {name: part for name, part in parts.items() if part is not None}
-                former_content = _content(stored.get(key) or Document())
-                content = former_content | given_parts
+                row = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
+                former_content = content_of(stored.get(key) or Document())
+                # What the file does not have is None in the row, and stays as it is.
+                content = former_content | {name: value for name, value in row.items() if value is not None}
                 if not (content["title"] + content["body"]).strip():
                     self.textless += 1
                     if self.textless <= EXAMPLES:
@@ -165,7 +181,7 @@ class DocumentsImport(Import):
             for document in new:
                 document.job = job
             Document.objects.bulk_create(new)
-            former = (FormerText(job=job, document=document, **_content(document)) for document, _ in changed)
+            former = (FormerText(job=job, document=document, **content_of(document)) for document, _ in changed)
             FormerText.objects.bulk_create(former)
             write_texts(changed)
 
@@ -192,5 +208,6 @@ def write_texts(texts: Iterable[tuple[Document, Content]]) -> None:
     Document.objects.bulk_create(documents, **upsert)
 
 
-def _content(document: Document) -> Content:
+def content_of(document: Document) -> Content:
+    """Its title, body, url and fields."""
     return {name: getattr(document, name) for name in CONTENT}

@@ -52,9 +52,9 @@ def land(
     """Write the import and publish it: all that `write` writes, or nothing. Returns whether the record changed.
 
     `tell` completes the report of an import that changed something. Without the `job` of a worker one is made,
-    which stays in the list of imports if anything changed. A collection that is gone, or an IntegrityError, is
-    refused in the report. Raises Superseded for a job that was cancelled or taken over, and OperationalError where
-    the database is locked for too long.
+    which stays in the list of imports if anything changed. Refused in the report are a collection that was deleted
+    or put away (closed to imports), and an IntegrityError. Raises Superseded for a job that was cancelled or taken
+    over, and OperationalError where the database is locked for too long.
     """
     try:
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Import of queries."""
+"""Import of queries. Their rows are checked in the stage, the temporary database of an import."""
 
 import json
 from collections import defaultdict
@@ -73,9 +73,10 @@ class QueriesImport(Import):
         return keys
 
     def _key_and_text(self, topic: Topic, source: Source) -> tuple[str, str]:
-        """The key and the text of a query that comes without a key: those of a stored one, or new ones.
+        """The key and the text of a query that comes without a key: those of a stored query, or new ones.
 
-        An ambiguous text is refused in the report, and what comes back is then of no use.
+        A text of several stored queries, or one that is the key of another query, is refused in the report. The
+        key and text that are returned are then never written.
         """
         quoted_text = values.quoted(topic.text)
         nearly_same = self._keys_by_folded_text.get(values.visible_text(topic.text), [])
@@ -97,7 +98,8 @@ class QueriesImport(Import):
     def _batches(self, former: list[tuple]) -> Iterator[tuple[list[Query], list[Query]]]:
         """The new queries and the changed ones, in batches. Appends the former facts of changed ones to `former`.
 
-        Counts them, and warns if queries with rankings or ratings get another text.
+        Facts are the fields in FACTS. Counts new, changed and unchanged queries in the report, and warns there if
+        queries with rankings or ratings get another text.
         """
         used = _used_keys(self.collection)
         reworded = []

@@ -1,7 +1,8 @@
 """Import of ratings that were made elsewhere: qrels, with one grade a pair, or the ratings of several people.
 
-Ratings that differ from those in the database are written to a staging table, of which a few SQL statements make
-ratings: see `ratings.desk.queue.importing`.
+The rows of the files are checked in the stage, the temporary database of an import. Ratings that differ from those
+in the database are then written to its staging table, of which a few SQL statements of `ratings.desk.queue` make
+ratings.
 """
 
 from collections import namedtuple
@@ -81,12 +82,14 @@ class RatingsImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
-        self.with_one_grade: set[int] = set()  # files with one grade a pair, as qrels: equal lines of them are one
+        # Numbers of the files whose format has one grade for each pair, as qrels: there equal lines are one.
+        self.with_one_grade: set[int] = set()
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
                 continue
-            if format.queries_by != EITHER:  # EITHER: a table, mostly, where equal rows may be of two raters
+            # EITHER marks tables, and two formats of JSON: in a table equal rows may be of two raters.
+            if format.queries_by != EITHER:
                 self.with_one_grade.add(file)
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
@@ -117,7 +120,7 @@ class RatingsImport(ImportForQueries):
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at
-            unnamed = self.names_people and not row.rater
+            unnamed = self.names_people and not row.rater  # so that rows of one pair may be of several people
             yield StagedRow(name, query, row.document, *content, file, row.line, unnamed)
 
     # Check
@@ -130,7 +133,7 @@ class RatingsImport(ImportForQueries):
         self.report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
         if self.report.refused:
             return
-        # The queries with ratings, in the files or stored: `_tell` names the others.
+        # The ids of queries with ratings, in the files or stored. `_tell` warns of queries without any.
         self.rated = {query for (query,) in self.stage.execute("SELECT DISTINCT query FROM rating")}
         stored = Rating.objects.filter(rater__collection=self.collection)
         self.rated |= set(stored.values_list("query", flat=True).distinct())
@@ -176,13 +179,13 @@ class RatingsImport(ImportForQueries):
     def _count_and_check(self) -> int:
         """How many ratings there are, one for each rater and pair.
 
-        Counts repeated rows, and refuses those that contradict. Equal rows of a table that name nobody may be of
-        two raters, so they are refused, too.
+        Counts repeated rows, and refuses those that contradict the first row of their rater and pair. Equal rows
+        of a table that name nobody may be of two raters, so they are refused, too.
         """
         total = 0
         for rows in self._rows_by_pair():
             total += 1
-            if self.repeats == "last":
+            if self.repeats == "last":  # nothing contradicts: the latest row counts
                 history = _history(rows)
                 self.report.counts["duplicates"] += len(rows) - len(history)
                 self.report.counts["earlier"] += len(history) - 1
@@ -212,7 +215,7 @@ class RatingsImport(ImportForQueries):
         missing = MissingDocuments(self.stage)
         done = 0
         for batch in self._batches():
-            latest = [history[-1] for history in batch]
+            latest = [history[-1] for history in batch]  # the rows that count
             keys = [row.document for row in latest]
             ids = known_ids(self.collection, keys)
             missing.add(keys, ids)
@@ -240,13 +243,14 @@ class RatingsImport(ImportForQueries):
     # Write
 
     def _write(self, job: Job) -> None:
-        """Write documents and ratings, and the scale if they make it."""
+        """Write the documents, the ratings, and the scale if the collection has none."""
         done = 0
         documents = DocumentIds(job.destination, ROWS_AT_ONCE)
         for batch in self._batches():
-            latest = [history[-1] for history in batch]
+            latest = [history[-1] for history in batch]  # the rows that count
             ids = documents.find_or_make(job, [row.document for row in latest], self.report)
             if ratings := self._new_and_changed(latest, ids):
+                # Into the staging table, of which `record_staged` makes ratings and their history.
                 queue.stage(job, [*_earlier_ratings(batch, ids, ratings), *ratings])
             done += len(batch)
             self.progress("writing", done / self.total, done)
@@ -273,6 +277,7 @@ class RatingsImport(ImportForQueries):
 
     def _tell(self) -> None:
         counts = self.report.counts
+        """Add facts on the ratings to the report, and a warning of queries without a rating."""
         ratings = f"{counted(self.total, 'rating')} from {self.what}"
         if self.checking:
             raters, queries = counted(counts["raters"], "rater"), counted(counts["queries"], "query", "queries")
@@ -311,9 +316,9 @@ def _history(rows: list[StagedRow]) -> list[StagedRow]:
 def _earlier_ratings(
     batch: list[list[StagedRow]], ids: np.ndarray, ratings: list[queue.ImportedRating]
 ) -> Iterator[queue.ImportedRating]:
-    """The earlier rows of each rater and pair whose rating is not stored yet: they become its history.
+    """The rows before the latest one of each rater and pair: they become the history of a new rating.
 
-    A rating that is stored already keeps the history that it has.
+    A rating that is stored already keeps the history that it has, so its earlier rows are left out.
     batch: the rows of each rater and pair, from the earliest to the latest, which counts.
     ids: int64[batch], of the document of each pair.
     ratings: those of the latest rows that are new or change a stored one; `rating_id` is None for new ones.

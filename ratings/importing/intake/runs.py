@@ -2,7 +2,8 @@
 
 A run may hold several systems, and its lines may come in any order. While a file is read, its lines are collected
 by system and query. Every RESULTS_HELD lines they are written to a temporary database, one row ("piece") for each
-system and query. So memory is bounded, and a file that is grouped by query gives few pieces to put together.
+system and query. So memory is bounded, and a file that is grouped by query gives few pieces to put together. The
+temporary database is called the stage, and a stretch is some lines of one ranking that a reader gives at once.
 """
 
 import sqlite3
@@ -149,11 +150,12 @@ class RunImport(ImportForQueries):
         """Write the lines of a file into the stage, in pieces: the lines of one ranking among RESULTS_HELD."""
         pieces: Pieces = defaultdict(Piece)
         lines_held = 0
-        names = piece = None  # of the row before. No piece: its query is not in the collection
+        # Of the row before: its names of system and query, and its piece; None if the collection lacks the query.
+        names = piece = None
         with self.topics(source, format) as topics:
             for row in self.rows_of(source, format.reads["results"]):
                 lines = len(row) if isinstance(row, Stretch) else 1
-                # Most rows follow another one of the same ranking, which saves both look-ups.
+                # Most rows belong to the ranking of the row before, so that nothing has to be looked up.
                 if (row.system, row.query) != names:
                     names = row.system, row.query
                     system = self.tags.system_of(row.system, file, row.line)
@@ -168,7 +170,7 @@ class RunImport(ImportForQueries):
                     _write_pieces(self.stage, file, pieces)
                     pieces.clear()
                     lines_held = 0
-                    names = None  # so that the next row gets a new piece
+                    names = None  # as this piece is written, the next row must get a new one
             _write_pieces(self.stage, file, pieces)
 
     @property
@@ -200,16 +202,17 @@ class RunImport(ImportForQueries):
             self.progress("checking", None, done)
         for name, tally in tallies.items():
             if tally.first_contradiction:
-                counts = tally.contradictions, tally.contradicting, tally.rankings
-                self.report.refuse(all_contradictions(tally.first_contradiction, name, *counts))
+                totals = tally.contradictions, tally.contradicting, tally.rankings
+                self.report.refuse(all_contradictions(tally.first_contradiction, name, *totals))
         counts = self.report.counts
         counts["unchanged"] = sum(tally.unchanged for tally in tallies.values())
         counts["new"] = sum(tally.rankings for tally in tallies.values()) - counts["unchanged"]
 
     def _check_ranking(self, ranking: FoundRanking, tally: Tally) -> None:
-        """Count the ranking in the tally of its system. Refuse documents that are twice in it.
+        """Count the ranking in the tally of its system. Refuse documents that are twice in the ranking.
 
-        Where ranks and scores contradict each other, the tally counts that, for one refusal of the system.
+        Where ranks and scores contradict each other, the tally counts that: `_check_rankings` then refuses the
+        system once, and not each of its lines.
         """
         tally.rankings += 1
         tally.results += len(ranking)
@@ -217,7 +220,8 @@ class RunImport(ImportForQueries):
         tally.queries.add(ranking.query)
         for refusal in repeats(ranking, self.sources):
             self.report.refuse(refusal)
-        # Where nobody chose an order, ranks and scores must agree; an order by score leaves the ranks unread.
+        # With the order "score" the ranks do not count. With "rank" they must only differ from each other. Where
+        # nobody chose an order, the scores must agree with them, too.
         if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
             count, first_refusal = found
             tally.contradictions += count
@@ -225,7 +229,7 @@ class RunImport(ImportForQueries):
             tally.first_contradiction = tally.first_contradiction or first_refusal
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
-        if near := near_tie(ranking.lines, ranking.scores):
+        if near := near_tie(ranking.lines, ranking.scores):  # scores that are equal in 32 bits alone
             file = int(ranking.files[0])
             self.near_ties[file] = min(near, self.near_ties.get(file, near))
 
@@ -242,11 +246,11 @@ class RunImport(ImportForQueries):
         """Count the rankings that are stored already. Refuse those that differ from the stored one."""
         stored = self._stored(batch)
         repeated = [ranking for ranking in batch if (ranking.system, ranking.query) in stored]
-        ids = known_ids(self.collection, _keys(repeated))
-        for ranking, documents in zip(repeated, _split_by_ranking(ids, repeated), strict=True):
+        ids = known_ids(self.collection, _keys(repeated))  # of all documents of these rankings; 0 if not stored
+        for ranking, document_ids in zip(repeated, _split_by_ranking(ids, repeated), strict=True):
             stored_ranking = stored[ranking.system, ranking.query]
-            best = best_first(ranking, self.order)  # places of the results, best first
-            same_documents = np.array_equal(documents[best], stored_ranking.documents)
+            best = best_first(ranking, self.order)  # indices of the results, best first, as rankings are stored
+            same_documents = np.array_equal(document_ids[best], stored_ranking.documents)
             if same_documents and np.array_equal(ranking.scores[best], stored_ranking.scores):
                 self.tallies[ranking.system].unchanged += 1
                 continue
@@ -276,7 +280,8 @@ class RunImport(ImportForQueries):
 
     def _write(self, job: Job) -> None:
         """Write the rankings that are not stored yet."""
-        # Other imports could write until now. If one did, these rankings are compared with its rankings, too.
+        # The collection has another version if another import wrote after the check. Then the rankings are
+        # checked again, against those of that import, too.
         if _version(self.collection) != self.version:
             self._check_rankings()
             if self.report.refused:

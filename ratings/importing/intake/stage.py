@@ -1,4 +1,4 @@
-"""One import, and its rows in a temporary database between reading and writing."""
+"""One import, and its rows in a temporary database, the stage, between reading and writing."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,10 +75,10 @@ class Import:
 
     def rows_of(self, source: Source, read: Callable) -> Iterator[Any]:
         """The rows that `read` yields for `source`. Its refusals, and an empty source, go to the report."""
-        count = 0
-        shown_count = 0  # of the last call of `progress`
+        count = 0  # rows, also refused ones
+        shown_count = 0  # the count at the last call of `progress`
         for row in _within_budget(source, read(source)):
-            count += len(row) if isinstance(row, Stretch) else 1
+            count += len(row) if isinstance(row, Stretch) else 1  # a stretch holds several lines of a run
             if count >= shown_count + ROWS_PER_TICK:
                 self.progress(source.name, source.share, count)
                 shown_count = count
@@ -91,8 +91,7 @@ class Import:
             self.report.refuse(source.refusal(0, "it holds nothing to import", cure))
         self.report.facts += source.notes
         if source.comments:
-            lines = counted(source.comments, *COMMENTS)
-            self.report.facts.append(f"{source.name}: {lines} skipped.")
+            self.report.facts.append(f"{source.name}: {counted(source.comments, *COMMENTS)} skipped.")
 
     def run(self) -> Report:
         """The report of the import or, if it only checks, of what it would do."""
@@ -143,7 +142,10 @@ class Import:
             self.report.counts["duplicates"] += dropped
 
     def refuse_repeats(self, table: str) -> None:
-        """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line."""
+        """Refuse each row that repeats the key of an earlier one. The table has the columns key, file and line.
+
+        `table`: the name of the table, which is the word for one of its rows, such as document.
+        """
         self.stage.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_key ON {table} (key)")
         rows = self.stage.execute(
             f"SELECT key, file, line FROM {table} WHERE key IN"
@@ -167,11 +169,14 @@ class Import:
 
 @contextmanager
 def staged(*tables: str) -> Iterator[sqlite3.Connection]:
-    """An empty temporary database on disk, deleted when closed. It has no journal, as it is never recovered."""
+    """A temporary database on disk with these empty tables, each given as its name and its columns in brackets.
+
+    It is deleted when closed. It has no journal, as it is never recovered.
+    """
     stage = sqlite3.connect("")
     try:
         stage.execute("PRAGMA journal_mode = OFF")
-        stage.execute("PRAGMA cache_size = -32000")
+        stage.execute("PRAGMA cache_size = -32000")  # negative: in KiB
         for table in tables:
             stage.execute(f"CREATE TABLE {table}")
         yield stage
@@ -210,17 +215,18 @@ def batched_by_length(
 
 
 def _within_budget(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
-    """The rows, until they exceed the budget of the source.
+    """The rows, until they exceed the budget of the source: the bytes that rows made of it may have.
 
-    A stretch is not counted: it holds no more text than its lines, which the source has counted.
+    Beyond it a refusal comes in place of the next row. A stretch, several lines of a run in one object, is not
+    counted: it holds no more text than its lines, which the source has counted.
     """
-    size = 0
+    size = 0  # bytes since the budget was last told
     for row in rows:
         if not isinstance(row, Refusal | Stretch):
             size += BYTES_PER_ROW + size_of(row)
         if size > BYTES_PER_CHECK:
             try:
-                source.budget.make(size)
+                source.budget.make(size)  # which counts them
             except TooMuch as error:
                 yield source.stop(row.line, str(error), budget.CURE)
                 return

@@ -1,4 +1,8 @@
-"""The system of each line of a run: its run tag, the name of its file, or the chosen name."""
+"""The system of each line of a run: its run tag, which the line has, the name of its file, or the chosen name.
+
+The stage is the temporary database of an import. A piece is a row of its table `piece`: some lines of one system
+and query in one file.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -49,15 +53,15 @@ class Tags:
     def check(self, stage: sqlite3.Connection, names: Names, report: Report) -> bool:
         """Whether each name stands for one system, and each system has one name. If not, the report has refusals.
 
-        names: the keys of queries, for the texts of refusals.
+        Files are compared only if the names are in order. names: the keys of queries, for the texts of refusals.
         """
         refused_before = report.refused
         if self.system:
             self._refuse_several(report)
         elif self.system_from == "file":
             self._refuse_files(report)
-        else:
-            # The name of the file, or a chosen one, could not stand for several systems.
+        else:  # the tag of each line must be a name of a system
+            # In place of a bad tag the name of the file, or a chosen one, can only stand for a single system.
             is_one_system = len(self.first_lines) == 1
             cure: tuple[Cure, ...] = (NAMED, BY_NAME_OF_FILE) if is_one_system else (IN_EACH_ROW,)
             for tag, line_by_file in self.first_lines.items():
@@ -109,6 +113,7 @@ class Tags:
                     report.refuse(source.refusal(0, problem, "Import them one by one.", NAMED))
                 else:
                     problem = f"the system {system} is in {first_name}, too"
+                    # Parts of one system cannot share a query.
                     cure = (BY_FILE, ALONE) if system in sharing_queries else (BY_FILE, ALONE, PARTS)
                     report.refuse(source.refusal(self.first_lines[system][file], problem, *cure))
 

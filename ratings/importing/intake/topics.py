@@ -42,17 +42,17 @@ class Names:
     def check_meanings(self, source: Source, topics: "Topics", by: str, report: Report) -> None:
         """Refuse a file if a name in it may mean more than one query. Under EITHER, report if its names are texts.
 
-        topics: those that the file names; by: KEY, TEXT or EITHER.
+        topics: the queries that the file names. by: whether it names them by KEY, by TEXT, or by EITHER.
         """
-        # A text of several queries names none of them, unless `ids` has a query for it, such as one with this key.
+        # `ids` has a text that several queries share only if it is also a name of one query, such as its key.
         ambiguous = topics.named & (self.repeated_texts - topics.ids.keys())
         if by != KEY and ambiguous:
             problem = f"several queries of the collection have a text that it names ({first_keys(ambiguous)})"
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
-        # Which names are keys, and which are texts? One that is both, of the same query, tells nothing and is in
-        # neither set. One that is the key of a query and the text of another is in both: the file is refused.
+        # The names that show that the file has keys, or texts. A name that is both, of the same query, shows
+        # nothing and is in neither. A key of one query that is the text of another is in both: it is refused.
         keys = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
         texts = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
         if keys and texts:
@@ -117,9 +117,9 @@ class ImportForQueries(Import):
         self.unknown |= topics.named - topics.ids.keys()
 
     def compare_topics(self, without: Keys[str], what: str) -> None:
-        """Warn of unknown queries in the files, and of queries of the collection that have no `what` afterwards.
+        """Warn of unknown queries in the files, and of queries of the collection that stay without something.
 
-        `without`: the keys of the latter; `what`: such as "ratings".
+        `without`: the keys of these queries of the collection. `what`: what they lack, such as "ratings".
         """
         warnings = self.report.warnings
         unknown_topics = f"{len(self.unknown):,} of {counted(len(self.named), 'topic')} in the import"
@@ -135,7 +135,10 @@ class ImportForQueries(Import):
 
 
 def spelling_difference(unknown: Keys[str], names: Names) -> str:
-    """How the first unknown name that has the letters of a known one differs from it; "" where none has."""
+    """How a name in the file differs from a name in the collection that has the same letters and digits.
+
+    Of several such names in the file the first one counts; "" for none. `unknown`: the names in the file.
+    """
     known_by_letters = {values.letters_and_digits(name): name for name in [*names.keys, *names.texts]}
     for name in sorted(unknown):
         known = known_by_letters.get(values.letters_and_digits(name))
@@ -156,9 +159,8 @@ def _code_points(name: str, without: str) -> str:
 def refuse_unknown(source: Source, topics: Topics, names: Names, report: Report) -> None:
     """Refuse a file if none of its queries is in the collection. Otherwise report how many lines were skipped."""
     if topics.named and not topics.named & topics.ids.keys():
-        stored_queries = first_keys(topics.ids)
-        none_is_known = f"none of its queries ({first_keys(topics.named)}) is in the collection"
-        problem = f"{none_is_known}, which has {stored_queries}"
+        named, stored = first_keys(topics.named), first_keys(topics.ids)
+        problem = f"none of its queries ({named}) is in the collection, which has {stored}"
         check = "Check that both use the same numbering, or import the queries of this file first."
         cure = spelling_difference(topics.named, names) or check
         report.refuse(source.refusal(0, problem, cure))

@@ -41,8 +41,9 @@ CHANGED_MEANWHILE = "Somebody began to rate what it brought. Look again."
 def undo_import(job: Job, by=None) -> list[str]:
     """Undo an import, or return what stands in the way, in sentences, and then undo nothing.
 
-    Ratings are taken back, `by` an account, with the grades of the scale that they made and nothing else uses.
-    Their events stay in the history, and so do the documents that the events refer to.
+    Ratings are taken back in the name of the account `by`, and so are the grades of the scale that came with them
+    and that nothing else uses. The events of the ratings stay in the history, and so do the documents that these
+    refer to.
     """
     is_of_ratings = job.kind == Job.Kind.RATINGS
     try:
@@ -55,7 +56,7 @@ def undo_import(job: Job, by=None) -> list[str]:
                 Collection.objects.select_for_update().get(pk=job.collection_id)
             if found_obstacles := list(obstacles(job)):
                 return found_obstacles
-            job.samples.all().delete()
+            job.samples.all().delete()  # of queries from a log, if the import drew one
             if is_of_ratings:
                 queue.take_back_import(job, by=by)
                 _take_back_scale(job)
@@ -118,7 +119,7 @@ def obstacles(job: Job) -> Iterator[str]:
 
 def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     """What stands in the way of undoing an import of ratings, in sentences."""
-    # A subquery for each event of the job: what else the same rater did with the same pair.
+    # A subquery for each event of the job: what else the same rater did with the same pair, and was not undone.
     other_events = (
         RatingEvent.objects.standing()
         .exclude(job=job.pk)
@@ -128,6 +129,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     earlier_events = other_events.filter(pk__lt=OuterRef("pk")).order_by("-pk")
     changed_later = job.events.alias(is_changed=Exists(later_events)).filter(is_changed=True).order_by()
     if n := changed_later.count():
+        # Somebody at the desk changes a rating without a job, so that no import is named then.
         job_of_change = Subquery(later_events.values("job")[:1])
         later_jobs = Job.objects.filter(pk__in=changed_later.values_list(job_of_change).distinct()[:5])
         imports = ", ".join(f"{later_job} (import {later_job.pk})" for later_job in later_jobs)
@@ -135,7 +137,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
-    # Each rating would get the value of the last event before it.
+    # Undone, each rating gets the value of the last event before it again.
     events = job.events.annotate(former_value=Subquery(earlier_events.values("value")[:1])).order_by()
     former_values = events.filter(former_value__isnull=False).values_list("former_value", flat=True).distinct()
     scale = set(job.destination.grades.values_list("value", flat=True))
@@ -150,7 +152,7 @@ def _unused_grades(job: Job) -> list[Grade]:
     They have no label, meaning, anchor or decision, and events only of this import and of undone ones.
     """
     if not job.report.get("counts", {}).get("grades"):
-        return []  # the collection had a scale
+        return []  # the collection had a scale before
     imported_values = {Decimal(text) for text in job.report["grades"]}
     unlabelled = job.destination.grades.filter(label="", meaning="")
     made = [grade for grade in unlabelled if grade.value in imported_values]
@@ -158,6 +160,7 @@ def _unused_grades(job: Job) -> list[Grade]:
         return []
     is_decided = Q(anchors__isnull=False) | Q(adjudications__isnull=False)
     decided_values = set(job.destination.grades.filter(is_decided).values_list("value", flat=True))
+    # This import counts as undone, too.
     undone_jobs = Job.objects.filter(Q(pk=job.pk) | Q(collection=job.collection_id, state=Job.State.UNDONE))
     events = RatingEvent.objects.filter(pair__query__collection=job.collection_id, value__isnull=False)
     other_events = events.exclude(job__in=undone_jobs).order_by()

@@ -20,7 +20,7 @@ class Decoder:
 
     def __init__(self, seconds: float = SECONDS_PER_PICTURE) -> None:
         self.seconds = seconds
-        self._process = self._line = None
+        self._process = self._pipe = None
 
     def __enter__(self) -> "Decoder":
         return self
@@ -32,8 +32,9 @@ class Decoder:
         """The picture in two sizes. Raises Unusable."""
         self._begin()
         try:
-            self._line.send_bytes(content)
-            answer = self._line.recv() if self._line.poll(self.seconds) else None
+            self._pipe.send_bytes(content)
+            # The fields of the picture, or a problem as text; None if none of them came in time.
+            answer = self._pipe.recv() if self._pipe.poll(self.seconds) else None
         except (EOFError, OSError) as error:
             self._end()
             raise Unusable(DIED) from error
@@ -49,14 +50,14 @@ class Decoder:
             return
         # Not forked: that would copy the worker's threads and its connections to the database.
         context = multiprocessing.get_context("spawn")
-        self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=[theirs], daemon=True)
+        self._pipe, end_of_process = context.Pipe()
+        self._process = context.Process(target=_serve, args=[end_of_process], daemon=True)
         self._process.start()
-        theirs.close()
+        end_of_process.close()
 
     def _end(self) -> None:
         if self._process:
-            self._line.close()
+            self._pipe.close()
             self._process.kill()
             self._process.join()
         self._process = None

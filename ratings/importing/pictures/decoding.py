@@ -49,8 +49,7 @@ def _decode(content: bytes) -> DecodedPicture:
     """The picture in two small sizes. Raises Unusable, and whatever a broken file makes Pillow raise."""
     if len(content) > MOST_BYTES:
         raise Unusable(f"it has {len(content) / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:g} are allowed")
-    if problem := _why_no_picture(content):
-        raise Unusable(problem)
+    _refuse_no_picture(content)
     picture = Image.open(BytesIO(content), formats=FORMATS)  # which decodes nothing yet
     width, height = picture.size
     most = MOST_PIXELS_OF_JPEG if picture.format == "JPEG" else MOST_PIXELS
@@ -59,9 +58,9 @@ def _decode(content: bytes) -> DecodedPicture:
     picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
     # The colours of a palette can only be mixed after conversion, so it comes before the resizing.
     if picture.mode.startswith("I"):
-        # A grey picture of 16 bits, of which Pillow's own conversion would make everything above 255 white.
+        # A grey picture of 16 bits. Pillow's own conversion would make every shade above 255 white.
         picture = picture.convert("I").point([shade >> 8 for shade in range(1 << 16)], "L")
-        picture.info.pop("transparency", None)  # a shade of 16 bits
+        picture.info.pop("transparency", None)  # the transparent shade, which has 16 bits
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
     elif picture.mode not in ("RGB", "L"):
@@ -82,16 +81,15 @@ def _webp(picture: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def _why_no_picture(content: bytes) -> str:
-    """Why these bytes are surely no picture; "" if they may be one."""
+def _refuse_no_picture(content: bytes) -> None:
+    """Raise Unusable for bytes that are surely no picture."""
     start = content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not content:
-        return "it is empty"
+        raise Unusable("it is empty")
     if start.startswith((b"<svg", b"<?xml")) or b"<svg" in start:
-        return "it is an SVG, which can hold scripts; give it as PNG"
+        raise Unusable("it is an SVG, which can hold scripts; give it as PNG")
     if start.startswith((b"<!doctype", b"<html")):
-        return "it is a web page and not a picture"
-    return ""
+        raise Unusable("it is a web page and not a picture")
 
 
 def checked(content: bytes) -> tuple[int, int]:

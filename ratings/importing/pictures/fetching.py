@@ -46,7 +46,7 @@ class Unfinished(Exception):
 class Fetching:
     """One turn of SECONDS_PER_TURN seconds. `bring` returns the bytes at an address and raises ValueError.
 
-    Each turn does at least one step, so that repeated turns finish the work.
+    A step handles one picture. Each turn does at least one, so that repeated turns finish the work.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Fetching:
         self.unpacked = 0  # the id of the last picture that was looked for in the ZIPs
 
     def list_sources(self) -> None:
-        """Add the pictures that the presentation shows and that are not listed yet.
+        """Add a row, wanted at first, for each picture that the presentation shows and that has none yet.
 
         Pictures with a data: address are decoded at once. Raises Unfinished; the next turn continues.
         """
@@ -78,13 +78,13 @@ class Fetching:
                         self._add_missing(_named_pictures(picture_parts, batch), decoder)
 
     def _list_zipped(self, zipped: sources.Zipped, decoder: Decoder) -> None:
-        """Add the pictures that any document names and the ZIPs have: later its document may be in the pool."""
+        """Add the pictures that the ZIPs have and any document names: it may come into the pool later."""
         parts = [part for part in latest_of(self.collection).document if part.kind == "image"]
         if not parts:
             return
         for batch_number, batch in enumerate(_every_document(self.collection), 1):
             named = _named_pictures(parts, batch)
-            pictures_of_key = Counter(key for _, key in named.values())
+            pictures_of_key = Counter(key for _, key in named.values())  # key of a document -> how many
             fitting = {}
             for digest, (source, key) in named.items():
                 # A file named by the id of the document is its picture only if the document has no other one.
@@ -94,7 +94,11 @@ class Fetching:
             self.progress("listing pictures", None, batch_number * ROWS_AT_ONCE)
 
     def _add_missing(self, named: dict[str, tuple[str, str]], decoder: Decoder) -> None:
-        """Add the pictures of `_named_pictures` that are not listed yet. Decode those with a data: address."""
+        """Add the pictures that have no row yet. Decode those with a data: address.
+
+        The others are then wanted. `named`: digest -> source and key, as from `_named_pictures`. A data: address
+        holds the picture itself.
+        """
         listed = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
         wanted = []
         for digest in named.keys() - listed:
@@ -110,9 +114,9 @@ class Fetching:
         Picture.objects.bulk_create(wanted, ignore_conflicts=True)
 
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> str:
-        """Decode the missing pictures that the ZIPs have, behind the id `after`. Returns what matched, in words.
+        """Decode the missing pictures that the ZIPs have, with ids above `after`. Returns what matched, in words.
 
-        Before the first one, pictures of documents outside the pool are listed too, if the ZIPs have them. Raises
+        With `after` 0, pictures that the ZIPs have of documents outside the pool are added first. Raises
         ValueError for a file that is not a ZIP, and Unfinished.
         """
         missing = self._all.exclude(state=State.READY).order_by("pk")
@@ -121,6 +125,7 @@ class Fetching:
         with Decoder() as decoder, sources.zipped(files) as zipped:
             if not after:
                 self._list_zipped(zipped, decoder)
+            # Path of a file in the ZIPs -> how many pictures it fits.
             uses = zipped.uses_of(self._all.values_list("source", "named_by").iterator(chunk_size=ROWS_AT_ONCE))
             while batch := list(missing.filter(pk__gt=self.unpacked)[:ROWS_AT_ONCE]):
                 for row in batch:
@@ -133,7 +138,7 @@ class Fetching:
             return self._match_summary(zipped, uses)
 
     def _match_summary(self, zipped: sources.Zipped, uses: Counter[str]) -> str:
-        """How many files of the ZIPs matched, and which names were looked for if some did not.
+        """How many files of the ZIPs are of a picture, and which names were looked for if some are of none.
 
         `uses`: path of a file -> how many pictures it fits, which is at least one.
         """
@@ -154,12 +159,12 @@ class Fetching:
         total = rows.count()
         done = 0
         with Decoder() as decoder, ThreadPoolExecutor(CONNECTIONS_AT_ONCE) as pool:
-            while batch := list(rows[: 2 * CONNECTIONS_AT_ONCE]):
+            while batch := list(rows[: 2 * CONNECTIONS_AT_ONCE]):  # those that are done are not wanted any more
                 self._end_turn_if_late()
                 requests = {pool.submit(self._bring, row.source): row for row in batch}
                 for request in as_completed(requests):
                     row = requests[request]
-                    self._decode(decoder, row, request.result)
+                    self._decode(decoder, row, request.result)  # `result` raises what `_bring` raised
                     self._save(row)
                     done += 1
                     self.progress("fetching pictures", done / max(total, done), done)
@@ -172,7 +177,10 @@ class Fetching:
         return self.bring(source)
 
     def _decode(self, decoder: Decoder, row: Picture, content: Callable[[], bytes | None]) -> bool:
-        """Make the row ready, or refused if its bytes are no picture. False if `content` returns None."""
+        """Make the row ready, or refused if its bytes are no picture. False if `content` returns None.
+
+        `content` returns the bytes. If it raises ValueError, the row is refused, too.
+        """
         try:
             data = content()
             if data is None:

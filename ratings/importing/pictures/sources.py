@@ -4,7 +4,7 @@ import base64
 import binascii
 import zipfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
@@ -87,12 +87,13 @@ class Zipped:
             for entry in zip.infolist():
                 if not entry.is_dir():
                     self.entries[entry.filename.removeprefix("./")] = (zip, entry)
-        self.alike: dict[str, list[str]] = {}  # path or last name, as `_plain` -> paths
-        self.stems: dict[str, list[str]] = {}  # last name without its ending, as `_plain` -> paths
+        # The keys of both are `_comparable`: without escapes such as %20, and with accents in one form.
+        self.paths_by_name: dict[str, list[str]] = defaultdict(list)  # by the path, and by its last name
+        self.paths_by_stem: dict[str, list[str]] = defaultdict(list)  # by its last name without the ending
         for path in self.entries:
-            for name in {_plain(path), _plain(path.rpartition("/")[2])}:
-                self.alike.setdefault(name, []).append(path)
-            self.stems.setdefault(_plain(PurePosixPath(path).stem), []).append(path)
+            for name in {_comparable(path), _comparable(path.rpartition("/")[2])}:
+                self.paths_by_name[name].append(path)
+            self.paths_by_stem[_comparable(PurePosixPath(path).stem)].append(path)
 
     def fits(self, source: str, key: str) -> list[str]:
         """The paths of the files that fit a source that the document `key` names, or else the one near it."""
@@ -103,8 +104,8 @@ class Zipped:
         if is_inside(source):
             return []
         last_name = PurePosixPath(urlsplit(source).path if is_address(source) else source).name
-        with_last_name = self.alike.get(_plain(last_name), [])
-        with_key = self.stems.get(_plain(key), []) if key else []
+        with_last_name = self.paths_by_name.get(_comparable(last_name), [])
+        with_key = self.paths_by_stem.get(_comparable(key), []) if key else []
         for paths in (with_last_name, with_key):
             if len(paths) == 1:
                 return paths
@@ -115,7 +116,7 @@ class Zipped:
         path = source.partition("://")[2] if is_address(source) else source.removeprefix("./").lstrip("/")
         if path in self.entries:
             return [path]
-        return self.alike.get(_plain(path), [])
+        return self.paths_by_name.get(_comparable(path), [])
 
     def uses_of(self, named: Iterable[tuple[str, str]]) -> Counter[str]:
         """Path of a file -> how many of the sources it fits. named: each source, and the key of its document."""
@@ -134,7 +135,7 @@ class Zipped:
         return _unpacked(*self.entries[paths[0]]) if paths else None
 
 
-def _plain(path: str) -> str:
+def _comparable(path: str) -> str:
     return normalize("NFC", unquote(path))
 
 

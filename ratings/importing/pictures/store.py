@@ -58,8 +58,9 @@ def sweep() -> int:
     deleted = 0
     kept_since = datetime.now(UTC) - UNUSED_KEPT_FOR
     for folder in _folders():
+        # At first the digests of all files in the folder; those that a picture refers to are taken out.
         unused = {name.removesuffix(".webp") for name in storage.listdir(folder)[1]}
-        for size in Picture.Size.values:
+        for size in Picture.Size.values:  # each is a field with the digest of its file
             unused -= set(Picture.objects.filter(**{f"{size}__in": unused}).values_list(size, flat=True))
         for digest in unused:
             name = f"{folder}/{digest}.webp"

@@ -28,10 +28,10 @@ class Found(NamedTuple):
 
 
 def lists_in(answer: Any) -> list[Found]:
-    """The lists that may be the results: rows behind a head first, then the longest.
+    """The lists in an answer that may be the results: rows behind a head first, then the longest list first.
 
-    The elements of a list are objects, or rows: lists of equally many texts and numbers. A head may stand before
-    the rows. The path then ends with the index of the first row and a colon.
+    The elements of such a list are objects, or rows: lists of equally many texts and numbers. A head, such as the
+    number of hits, may stand before the rows. The path then ends with the index of the first row and a colon.
     """
     nested = _nested_values(answer, path="", steps=MOST_STEPS)
     lists = [(path, value) for path, value in nested if isinstance(value, list) and value]
@@ -40,7 +40,7 @@ def lists_in(answer: Any) -> list[Found]:
         if all(isinstance(element, dict) for element in elements):
             results.append((path, elements))
         elif (head := _elements_before_rows(elements)) is not None:
-            path_of_rows = f"{path}.{head}:".lstrip(".") if head else path
+            path_of_rows = f"{path}.{head}:".lstrip(".") if head else path  # `path` is "" for the answer itself
             results.append((path_of_rows, elements[head:]))
     # A head, as of Groonga, is a list of its columns, of which there may be more than results.
     results.sort(key=lambda result: (not result[0].endswith(":"), -len(result[1])))
@@ -68,7 +68,7 @@ def pictures_in(hit: Any) -> list[str]:
 
 
 def guessed(answer: Any, proposed: Dialect) -> dict[str, str]:
-    """The path of the results, and in a result those of id, score, title, text and link; "" for unknown ones.
+    """Role -> path: of `results` in the answer, of id, score, title, text and link in a result; "" for unknown.
 
     A proposed path is kept where the answer has it. Other paths are guessed by their last name.
     """
@@ -86,8 +86,7 @@ def guessed(answer: Any, proposed: Dialect) -> dict[str, str]:
         if proposed_path and at(first, proposed_path) is not NOTHING:
             paths[role] = proposed_path
         else:
-            names = [name for name in usual_names if name in path_by_name]
-            paths[role] = path_by_name[names[0]] if names else ""
+            paths[role] = next((path_by_name[name] for name in usual_names if name in path_by_name), "")
     return paths
 
 

@@ -72,10 +72,10 @@ def _without_repeats(hits: list[Hit], *, keep_first: bool) -> list[Hit]:
     rank_of_document: dict[str, int] = {}
     first_hits = []
     for rank, hit in enumerate(hits, 1):
-        former_rank = rank_of_document.setdefault(hit.document, rank)
-        if former_rank == rank:
+        first_rank = rank_of_document.setdefault(hit.document, rank)
+        if first_rank == rank:
             first_hits.append(hit)
         elif not keep_first:
-            twice = f"hits {former_rank} and {rank} are the same document {hit.document}"
+            twice = f"hits {first_rank} and {rank} are the same document {hit.document}"
             raise Refused(f"{twice}. Choose that it keeps its better rank")
     return first_hits

@@ -10,7 +10,7 @@ from django.db.models import Max, QuerySet
 
 from ...models import Document, Engine, EngineAnswer, FormerText, Job, Rating
 from ...words import counted
-from ..intake.documents import CONTENT, write_texts
+from ..intake.documents import CONTENT, content_of, write_texts
 from ..intake.report import Report
 from .dialects import Hit
 
@@ -42,14 +42,15 @@ class BroughtTexts:
         return cls(varying_texts(answers), engines.exists())
 
     def reason_to_keep(self, document: Document, content: Mapping[str, Any], writer: Job | None) -> str:
-        """The name in REASONS_TO_KEEP why the document keeps what it has, instead of this content; "" for none.
+        """The reason, a name in REASONS_TO_KEEP, why the document does not get this content; "" if it gets it.
 
-        `writer`: the job that wrote its text, if one did.
+        `content`: title, body, url and fields, which differ from the stored ones. `writer`: the job that wrote the
+        stored text, if one did.
         """
         stored_texts = (document.title, document.body)
         if stored_texts == (content["title"], content["body"]):
             return "fields"
-        if not any(stored_texts):
+        if not any(stored_texts):  # it has no text yet
             return ""
         if document.key in self.varying:
             return "texts_that_vary"
@@ -79,8 +80,8 @@ def varying_texts(answers: QuerySet[EngineAnswer]) -> set[str]:
 def write_documents(job: Job, hits: dict[str, Hit], report: Report, texts: BroughtTexts) -> dict[str, int]:
     """Write new documents, and texts that are new to stored ones. Returns the id of each document, by key.
 
-    A text that is replaced is kept as a former text. `hits`: one for each key. What the engine does not bring of a
-    document stays as it is stored.
+    A text that is replaced is kept as a former text. `hits`: key of a document -> hit. What the engine does not
+    bring of a document stays as it is stored. `texts` decides which documents get other content, and notes others.
     """
     stored = {document.key: document for document in job.destination.documents.filter(key__in=hits)}
     writers = _jobs_of_texts(stored.values())
@@ -93,7 +94,7 @@ def write_documents(job: Job, hits: dict[str, Hit], report: Report, texts: Broug
             new.append(Document(collection=job.collection, key=key, job=job, **content))
             continue
         content = _content_with(document, hit)
-        if content == _content(document):
+        if content == content_of(document):
             continue
         if reason := texts.reason_to_keep(document, content, writers.get(document.pk)):
             texts.kept[reason].add(key)
@@ -125,8 +126,8 @@ def _jobs_of_texts(documents: Iterable[Document]) -> dict[int, Job]:
 def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping[int, Job]) -> None:
     """Keep the texts of these documents before they change, so that the job can be undone.
 
-    Some engines bring another text every night. The text of a night is kept only if somebody rated the document
-    after that night.
+    A watch asks an engine every night, and some engines bring another text each time. If a night replaces the text
+    that another night brought, that text is kept only if somebody rated the document after that other night.
     """
     ratings = Rating.objects.filter(document__in=documents).order_by().values_list("document")
     last_rated_at = dict(ratings.annotate(Max("changed_at")))
@@ -137,12 +138,8 @@ def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping
             rated_at = last_rated_at.get(document.pk)
             if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
                 continue  # nobody rated this text
-        former_texts.append(FormerText(job=job, document=document, **_content(document)))
+        former_texts.append(FormerText(job=job, document=document, **content_of(document)))
     FormerText.objects.bulk_create(former_texts)
-
-
-def _content(document: Document) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in CONTENT}
 
 
 def hits_of(answer: EngineAnswer) -> list[Hit]:

@@ -64,18 +64,18 @@ class Dialect:
 
     def read(self, answer: bytes, depth: int) -> list[Hit]:
         """The first `depth` hits. Raises ValueError that names the place of an unexpected value."""
-        document = read_answer(answer)
+        content = read_answer(answer)
         for path in INCOMPLETE:
-            value = at(document, path)
+            value = at(content, path)
             if value is not NOTHING and value:
                 problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
                 raise ValueError(f"{problem}. Ask again once the engine is in order")
-        hits = at(document, self.results)
-        if hits is NOTHING and at(document, COUNT_OF_VESPA) == 0:
+        hits = at(content, self.results)
+        if hits is NOTHING and at(content, COUNT_OF_VESPA) == 0:
             return []
         if hits is NOTHING:
-            names = ", ".join(map(repr, list(document)[:6])) if isinstance(document, dict) else ""
-            found = f"has {names}" if names else f"is {json.dumps(document):.60}"
+            names = ", ".join(map(repr, list(content)[:6])) if isinstance(content, dict) else ""
+            found = f"has {names}" if names else f"is {json.dumps(content):.60}"
             raise ValueError(f"the answer has nothing at {self.results}; it {found}. {CURE_OF_RESULTS}")
         if not isinstance(hits, list):
             found = values.quoted(hits)
@@ -180,7 +180,8 @@ def read_answer(answer: bytes) -> Any:
 def at(value: Any, paths: str) -> Any:
     """The value at the first path that exists and is not null; NOTHING if none does.
 
-    `paths`: with | between them, such as `hits.0.title|name`. The step `2:` leads to a list from index 2 on.
+    `paths`: with | between them, such as `hits.0.title|name`. Between the dots of a path are names of members and
+    indexes of lists. An index with a colon, such as `2:`, leads to the list from there on.
     """
     for path in paths.split("|"):
         inner = value
@@ -192,7 +193,7 @@ def at(value: Any, paths: str) -> Any:
             elif isinstance(inner, list) and step.endswith(":") and step[:-1].isdecimal():
                 inner = inner[int(step[:-1]) :]
             else:
-                inner = NOTHING
+                inner = NOTHING  # and so after each further step
         if inner is not NOTHING and inner is not None:
             return inner
     return NOTHING
@@ -206,7 +207,10 @@ def field_name(path: str) -> str:
 
 
 def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
-    """The template with its placeholders filled. A text that is only {depth} becomes the number."""
+    """The template with its placeholders filled. A text that is only {depth} becomes the number.
+
+    template: JSON, of which the texts at any depth are filled. Placeholders without a parameter stay.
+    """
     if isinstance(template, dict):
         return {name: _filled(value, parameters) for name, value in template.items()}
     if isinstance(template, list):

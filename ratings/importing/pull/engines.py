@@ -81,7 +81,10 @@ def headers_in(text: str) -> dict[str, str]:
 
 
 def secret_in(variable: str) -> str:
-    """The value of the operator's variable, or of the file that VARIABLE_FILE names. Raises ValueError."""
+    """The value of an environment variable of the operator, or the text of the file that VARIABLE_FILE names.
+
+    VARIABLE is the name of the variable. Raises ValueError.
+    """
     if not re.fullmatch(VARIABLE_OF_ENGINE, variable):
         raise ValueError(f"The variable of a key begins with {PREFIX}")
     value = os.environ.get(variable, "").strip()

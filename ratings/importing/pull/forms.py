@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 
 from ...formats import strict_json
 from ...models import Engine
-from ..forms import checked, valid
+from ..forms import checked, validator_of
 from . import turns
 from .answers import Found, first_result, guessed, lists_in, pictures_in, values_in
 from .dialects import PLACEHOLDERS_OF_QUERY
@@ -47,7 +47,7 @@ class EngineForm(forms.ModelForm):
         validators: dict[str, Callable[[str], Any]] = {
             "address": RegexValidator(r"\Ahttps?://", whole),
             "body": lambda body: checked(strict_json.loaded, body, what="request"),
-            "headers": valid(headers_in),
+            "headers": validator_of(headers_in),
             "secret": RegexValidator(rf"\A{VARIABLE_OF_ENGINE}\Z", in_capitals),
             "secret_header": RegexValidator(rf"\A{HEADER_NAME}\Z", "This is not the name of a header."),
         }
@@ -78,16 +78,16 @@ class PlacesForm(forms.Form):
     def __init__(self, *args, engine: Engine, answer: Any, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.engine = engine
-        path_by_role = guessed(answer, dialect_of(engine))
+        path_by_role = guessed(answer, dialect_of(engine))  # "results": in the answer; other roles: in a result
         result = first_result(answer, path_by_role["results"])
-        values = values_in(result)
+        values = values_in(result)  # (path, sample) of each value
         for role, label in ROLES.items():
             path, required = path_by_role[role], role in ("results", "id")
             choices = _choices(lists_in(answer) if role == "results" else values, path, required=required)
             field = forms.ChoiceField(label=label, choices=choices, required=required, initial=path)
             self.fields[f"{role}_at"] = field
-        guesses = [guess for role, guess in path_by_role.items() if role != "results"]
-        paths_with_role = "|".join(guesses).split("|")  # a guess may be several paths, with | between them
+        # A guess may be several paths, with | between them.
+        paths_with_role = "|".join(path for role, path in path_by_role.items() if role != "results").split("|")
         pictures = pictures_in(result)
         other_choices = []
         for path, sample in values:
@@ -141,9 +141,10 @@ class FetchForm(forms.Form):
 def _choices(places: list[Found], guess: str, *, required: bool) -> list[tuple[str, str]]:
     """The choices of a field: first the guess, then the other places of an answer, each with what is there.
 
-    `guess`: a path, several with | between them, or "". Only a required field with a guess has no empty choice.
+    `places`: the path and a sample of each. `guess`: a path, several with | between them, or "". Only a required
+    field with a guess has no empty choice.
     """
-    sample_at = dict(places)
+    sample_at = dict(places)  # by path
     choices = []
     if not (required and guess):
         choices.append(("", "Choose …" if required else "none"))

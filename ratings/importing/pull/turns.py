@@ -56,7 +56,12 @@ class PullReport(Report):
 def options(
     engine: Engine, system: str, *, depth: int, pause: float = 0.0, twice: bool = False, keep_first: bool = False
 ) -> dict[str, Any]:
-    """The options of a job that fetches. Raises ValueError for an invalid name, or one of a complete system."""
+    """The options of a job that fetches a system. Raises ValueError if it cannot be fetched with these options.
+
+    `depth`: results of each query. `pause`: seconds between queries. `twice`: ask for some queries a second time.
+    `keep_first`: a document that an answer has twice keeps its better rank. A system with gaps, queries that the
+    engine did not answer, can be fetched again.
+    """
     system = values.system_name(system, "name of the system")
     if not 1 <= depth <= MOST_HITS:
         raise ValueError(f"The depth must be from 1 to {MOST_HITS:,}, not {depth}")
@@ -118,10 +123,10 @@ def ask(
     *,
     again: bool = False,
 ) -> None:
-    """Store the answers to those queries that have none. Raises Unfinished at `end`.
+    """Store the answers to those queries that have none. Raises Unfinished at `end`, but asks for one at least.
 
-    Raises Refused if the first answers all fail, and for answers that are larger than MOST_BYTES. Each call asks
-    for one query at least.
+    `again`: the answers are second ones, to queries that are asked twice. Raises Refused if the first answers all
+    fail, and if all answers together are larger than MOST_BYTES.
     """
     answered = set(job.answers.filter(again=again).values_list("query", flat=True))  # ids of queries
     total = queries.count()
@@ -133,8 +138,8 @@ def ask(
         stored_bytes += len(answer.hits)
         if answer.problem and not again and done + 1 >= min(FIRST_QUERIES, total):
             _refuse_if_hopeless(job, done + 1, answer.problem)
-        if query is remaining[-1]:  # no pause behind the last one
-            return
+        if query is remaining[-1]:
+            return  # no pause behind the last one
         if stored_bytes > MOST_BYTES:
             raise Refused(f"The answers are larger than {MOST_BYTES / 1e6:,.0f} MB. Ask for less of each query")
         if time.monotonic() + job.options["pause"] > end:
@@ -174,7 +179,10 @@ def _import_answers(job: Job, progress: Progress) -> PullReport:
 
 
 def _write(report: PullReport, progress: Progress, job: Job) -> None:
-    """Write the rankings. Documents that have a text keep it; the others get theirs."""
+    """Write a ranking for each query that was answered, and the documents in it.
+
+    `BroughtTexts` decides which stored documents get the text that the engine has.
+    """
     named = {"collection": job.collection, "name": job.options["system"]}
     system, _ = System.objects.get_or_create(**named, defaults={"job": job, "gaps": True})
     answers = job.answers.filter(again=False, problem="").order_by("query")
@@ -227,8 +235,7 @@ def _tell(job: Job, report: PullReport) -> None:
         gaps = counted(len(report.failed), "query is a gap", "queries are gaps")
         report.warnings.append(f"{gaps}: the engine gave no usable answer. Fetch again to ask for them alone.")
     # Gaps have no ranking either, but were asked.
-    unasked = to_ask(job.destination, system).count() - len(report.failed)
-    if unasked:
+    if unasked := to_ask(job.destination, system).count() - len(report.failed):
         report.warnings.append(f"{counted(unasked, 'query was', 'queries were')} not asked, since it was stopped.")
     if job.options["twice"]:
         report.twice = difference(job)
@@ -247,7 +254,11 @@ def _count_unrated(job: Job) -> tuple[int, int]:
 
 
 def difference(job: Job) -> dict[str, Any]:
-    """How far second answers differ from the first ones: see PullReport."""
+    """How far second answers differ from the first ones, in their first TOP_PLACES documents: PullReport.twice.
+
+    `queries`: with two usable answers; `differ`: of these, how many have other documents or another order;
+    `shared`: the mean share of documents that both answers have, None without queries; `failed`: second answers.
+    """
     second_answers = {answer.query_id: answer for answer in job.answers.filter(again=True)}
     shares, differ, failed = [], 0, 0
     for first_answer in job.answers.filter(again=False, query__in=second_answers):

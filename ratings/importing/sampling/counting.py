@@ -1,6 +1,7 @@
 """A log counted: its distinct queries and how often each was searched for, in memory that does not grow with it.
 
-Searches are counted in pieces of a bounded size, which SQLite sorts and adds up on disk.
+Searches are counted in pieces of a bounded size, which SQLite sorts and adds up on disk: in the stage, a temporary
+database. A stratum is a part of the queries that is drawn from by itself.
 """
 
 import json
@@ -87,8 +88,9 @@ def counted_log(
     """The log in these files together, counted. Refusals go to the report; then the log is not whole."""
     with staged(RAW, QUERY) as stage:
         log = Log(stage)
-        outcomes = [_read(source, format, log, report, progress) for source in sources]
-        _pass_over([refusal for refusal in outcomes if refusal], sources, report)
+        # None for a file with queries.
+        refusals = [_read(source, format, log, report, progress) for source in sources]
+        _pass_over([refusal for refusal in refusals if refusal], sources, report)
         _pass_few_refusals(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
@@ -117,7 +119,7 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
             continue
         _count(row, counts, log)
         if len(counts) >= QUERIES_AT_ONCE and not _flush(counts, source, log, report):
-            break
+            break  # the file is larger than its budget
     _flush(counts, source, log, report)
     if not lines:
         cure = ("Check that this is the file you meant.",)
@@ -132,7 +134,7 @@ def _count(row: searches.Search, counts: dict[tuple[str, str, str], int], log: L
     """Add one line of a log to the counts, by (text, stratum, id), and its day to those of the log."""
     key = row.text, row.stratum, row.id
     if row.id:
-        # Not added: another line with this id is of the same search. `_add_up` takes the greatest, too.
+        # Not added up: lines with one id are of one search. `_add_up` takes their greatest count, too.
         counts[key] = max(counts.get(key, 0), row.searches)
         log.has_ids = True
     else:
@@ -155,7 +157,8 @@ def _pass_over(refusals: Sequence[searches.NoQueries], sources: Sequence[Source]
 def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, report: Report) -> bool:
     """Move the counts, by (text, stratum, id), into the stage, and leave them empty.
 
-    False, with a refusal in the report, where they are beyond the budget of the source.
+    False, with a refusal in the report, where they are beyond the budget of the source: the bytes that the rows of
+    a file may have.
     """
     try:
         # About the size in the stage: the text, as it stands and folded, the id, and 16 for the rest of a row.
@@ -183,9 +186,9 @@ def _pass_few_refusals(log: Log, report: Report) -> None:
 
 
 def _add_up(log: Log) -> None:
-    """Fill the table of queries: each text once, with the spelling and the stratum that it has most often."""
+    """Fill the table of queries: each folded text once, with its most frequent spelling and stratum."""
     execute = log.stage.execute
-    if log.has_ids:  # of the lines of one search, one counts
+    if log.has_ids:  # lines with one text and one id are one search: the greatest n counts
         execute(
             "CREATE TABLE once AS SELECT folded, text, stratum, '' AS id, MAX(n) AS n FROM raw WHERE id != ''"
             " GROUP BY folded, id"
@@ -193,7 +196,7 @@ def _add_up(log: Log) -> None:
         execute("DELETE FROM raw WHERE id != ''")
         execute("INSERT INTO raw SELECT folded, text, stratum, id, n FROM once")
         execute("DROP TABLE once")
-    # Of a group, SQLite takes the other columns from the row with the greatest n.
+    # Where a query has MAX(n), SQLite takes columns that are not grouped from the row with the greatest n.
     spellings = "SELECT folded, text, stratum, SUM(n) AS n FROM raw GROUP BY folded, text, stratum"
     sums = (
         "SELECT text, stratum, SUM(n) AS sum, folded, COUNT(DISTINCT text) AS spellings, MAX(n)"

@@ -8,7 +8,7 @@ intervals of means hold .92 of the time in place of .95.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,15 +45,15 @@ class Stratum:
 def thirds(log: Stratum) -> list[Stratum]:
     """The log in three strata, each with about a third of the searches, the most frequent queries first.
 
-    A stratum without queries is left out.
+    `log`: all of its queries as one stratum. A third without queries is left out.
     """
     # The searches of the queries with each count or a higher one, int64[counts].
     searches_so_far = np.cumsum(log.counts * log.queries)
     bounds = [0]  # the first place of each stratum, and the end
     for share in (1 / 3, 2 / 3):
         wanted = share * log.searches
-        # The fewest queries that have the wanted searches: all with a higher count than that at the index, and
-        # some with it.
+        # The fewest queries that have the wanted searches together: all before the count at this index, and some
+        # with this count.
         index = int(np.searchsorted(searches_so_far, wanted))
         searches_above = searches_so_far[index - 1] if index else 0
         some = np.ceil((wanted - searches_above) / log.counts[index])
@@ -82,7 +82,7 @@ def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
         return np.ones(len(stratum.counts))
     if even:
         return np.full(len(stratum.counts), size / stratum.size)
-    head = 0  # the number of the largest counts whose queries have the chance 1
+    head = 0  # how many of the counts, from the largest on, have queries with the chance 1
     while True:
         places_left = size - int(stratum.queries[:head].sum())
         searches_left = (stratum.counts[head:] * stratum.queries[head:]).sum()
@@ -101,11 +101,28 @@ def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.
 
 
 def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
-    """The places that are drawn, sorted: int64[drawn]. chance: float[counts], of a query with each count.
+    """The places of the queries that are drawn, sorted: int64[drawn].
 
-    start: a random number, 0 <= start < 1. order: int64[counts], of the counts on the line, as from `mixed`.
+    They are hit on the line by points at start, start + 1, … On it a query is as long as its chance.
+    chance: float[counts], of a query with each count. start: a random number, 0 <= start < 1.
+    order: int64[counts], of the counts on the line, as from `mixed`.
     """
-    return _hit(stratum.queries, chance, start, order)
+    first_places = np.cumsum(stratum.queries) - stratum.queries  # the place of the first query with each count
+    # From here on, all arrays are in the order of the line.
+    queries, chance, first_places = stratum.queries[order], chance[order], first_places[order]
+    lengths = chance * queries
+    ends = np.cumsum(lengths)
+    total = ends[-1]  # the length of the line
+    if abs(total - np.rint(total)) < 1e-6:  # a sum of millions is not exact
+        total = np.rint(total)
+    # A start with few digits, so that adding whole numbers to it loses none and it never reaches 1.
+    start = (np.floor(start * POSSIBLE_STARTS) + 0.5) / POSSIBLE_STARTS
+    points = start + np.arange(int(np.ceil(total - start)))
+    # Of each point: the count that it hits, as an index, and the place of the query among those with this count.
+    # The limits matter where rounding carries a point beyond the end of the line, or of its count.
+    index = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
+    place_in_count = ((points - (ends - lengths)[index]) / chance[index]).astype(np.int64)
+    return np.sort(first_places[index] + np.clip(place_in_count, 0, queries[index] - 1))
 
 
 def drawn_more(
@@ -123,37 +140,17 @@ def drawn_more(
     which queries were drawn before. It differs by one or two from the size that `chance` was made for.
     """
     old_places = np.sort(old_places)
-    # Of each old place: the index of its count.
+    # The index of the count of each old place: queries with counts[0] come first, then those with counts[1], …
     index = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")
-    undrawn = stratum.queries - np.bincount(index, minlength=len(stratum.queries))  # int64[counts]: queries
-    # Where the old chance is 1 all were drawn, so that any chance will do there.
+    old_queries = np.bincount(index, minlength=len(stratum.queries))  # int64[counts]: how many were drawn
+    undrawn = replace(stratum, queries=stratum.queries - old_queries)
+    # Where the old chance is 1 all were drawn, and none can be added: the chance there stays 0.
     added_chance = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
-    places_among_undrawn = _hit(undrawn, np.clip(added_chance, 0, 1), start, order)
-    # In the stratum, the k-th undrawn query stands behind all drawn ones with at most k undrawn ones before them.
+    places_among_undrawn = drawn(undrawn, np.clip(added_chance, 0, 1), start, order)
+    # From a place among the undrawn queries to one in the stratum: add the number of drawn queries before it. They
+    # are the old places with no more undrawn queries before them than this one has.
     undrawn_before = old_places - np.arange(len(old_places))
     return places_among_undrawn + np.searchsorted(undrawn_before, places_among_undrawn, side="right")
-
-
-def _hit(queries: np.ndarray, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
-    """The places of the queries, from 0, that are hit by points at start, start + 1, …, sorted: int64[points].
-
-    queries: int64[counts], how many have each count. chance: float[counts], of each of these, which is its length
-    on the line. order: int64[counts], of the counts on the line.
-    """
-    first_places = np.cumsum(queries) - queries
-    queries, chance, first_places = queries[order], chance[order], first_places[order]
-    lengths = chance * queries
-    ends = np.cumsum(lengths)
-    total = ends[-1]
-    if abs(total - np.rint(total)) < 1e-6:  # a sum of millions is not exact
-        total = np.rint(total)
-    # A start with few digits, so that adding whole numbers to it loses none and it never reaches 1.
-    start = (np.floor(start * POSSIBLE_STARTS) + 0.5) / POSSIBLE_STARTS
-    points = start + np.arange(int(np.ceil(total - start)))
-    # Of each point: the count that it hits, as an index, and the place of the query among those with this count.
-    index = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
-    place_in_count = ((points - (ends - lengths)[index]) / chance[index]).astype(np.int64)
-    return np.sort(first_places[index] + np.clip(place_in_count, 0, queries[index] - 1))
 
 
 def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:
@@ -168,7 +165,7 @@ def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> lis
         open_shares = np.where(sizes < limits, shares, 0.0)  # a full stratum gets no more
         exact = places_left * open_shares / open_shares.sum()  # places with fractions
         more = np.minimum(np.floor(exact), limits - sizes).astype(np.int64)
-        if not more.any():  # less than one place for each: one goes to the largest remainder
+        if not more.any():  # less than one place for each: one place goes to the largest fraction
             more[np.argmax(exact)] = 1
         sizes += more
         places_left -= int(more.sum())
@@ -202,7 +199,7 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
         certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
         expected = (chance * stratum.queries)[~is_certain].sum()
         expected_others += expected
-        degrees += max(expected - 1, 0)  # each stratum takes one
+        degrees += max(expected - 1, 0)  # degrees of freedom: the mean of each stratum takes one
         # No chance is 0 here: in a stratum either all are, or none is.
         sum_of_squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
     others = round(expected_others)

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from ...formats.searches import FORMATS
 from ...models import Job, Sample, SampledQuery
-from ..forms import DETECTED, ColumnsForm, Files, choice
+from ..forms import DETECTED, HEADER_CHOICES, ColumnsForm, Files, choice
 from .samples import LARGEST_SEED, LONGEST_DAYS, MOST_QUERIES, USUAL_SIZE
 
 ROLES = {
@@ -44,12 +44,7 @@ class ReadLogForm(ColumnsForm):
     field_order = ["format", "header"]  # before the encoding
 
     format = choice("Format", ("", DETECTED), *((name, f"{name}: {title}") for name, title in FORMATS.items()))
-    header = choice(
-        "First line of a table",
-        ("", DETECTED),
-        ("yes", "it names the columns"),
-        ("no", "it is a row like all others"),
-    )
+    header = choice("First line of a table", *HEADER_CHOICES)
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], **kwargs) -> None:
         """columns: name -> the role that it has, "" for none."""

@@ -147,13 +147,14 @@ def _tell_of_log(log: Log, last: Sample | None, report: LogReport) -> None:
         "queries": log.queries,
         "days": log.days,
         "joined": log.joined,
-        "examples": log.examples,
+        "examples": log.examples,  # of joined queries: (text, count, other spellings)
         "strata": [
             {"name": stratum.name, "queries": stratum.size, "searches": stratum.searches}
             for stratum in _strata(log, Method.STRATA)
         ],
         "by_column": log.by_column,
         "outlooks": _outlooks(log),
+        # The number of the last sample, if it is of this log: then more can be drawn.
         "again": last.number if last and last.digest == log.digest else None,
     }
 
@@ -206,7 +207,10 @@ def _with_chances(strata: Sequence[Stratum], sizes: Sequence[int], method: str) 
 
 
 def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
-    """The parts of a draw in addition to the former sample, before it. Raises ValueError."""
+    """The parts of a draw, before it, in addition to the former sample. Raises ValueError.
+
+    `size`: the queries of both together.
+    """
     if former is None:
         raise ValueError("nothing was drawn yet, so there is nothing to add to")
     if former.digest != log.digest:
@@ -223,18 +227,18 @@ def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
 
 
 def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
-    """Set the places that are drawn in each part. Returns the rows of all of them, which are not stored.
+    """Draw the places of each part, which are set in it. Returns the rows of their queries, which are not stored.
 
     A sample that adds to a former one keeps the places of that one.
     """
     rng = np.random.default_rng(new.seed)
+    # By their places in the log; a place counts from 1 there, and from 0 in the stratum of a part.
     former_rows = {row.place: row for row in new.former.drawn.select_related("query")} if new.former else {}
     rows = []
     for number, part in enumerate(parts):
         stratum = part.stratum
         start = rng.random()  # where the systematic draw begins
         if new.former:
-            # A place counts from 0 in the stratum, and from 1 in the log.
             old_places = np.array(list(former_rows), np.int64) - part.offset - 1
             old_places = old_places[(old_places >= 0) & (old_places < stratum.size)]
             old_chance = chances(stratum, new.former.strata[number]["size"], even=new.method == Method.EVEN)
@@ -248,7 +252,7 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
         for row, chance in zip(drawn_rows, part.chance_at(part.places).tolist(), strict=True):
             row.chance = chance
             row.stratum = stratum.name  # "" where the method has no strata
-            _decide(row, former_rows.get(row.place))
+            _decide(row, former_rows.get(row.place))  # whether it is left out of the collection
             rows.append(row)
     return rows
 
@@ -273,7 +277,10 @@ def _decide(row: SampledQuery, before: SampledQuery | None) -> None:
 
 
 def _store(new: Sample, rows: Sequence[SampledQuery], report: LogReport) -> None:
-    """Write the sample, and the queries that are not in the record yet. Counts them in the report."""
+    """Write the sample with its rows, and the queries that are not in the record yet. Counts them in the report.
+
+    A row that is left out, or held back for an admin to decide, brings no query.
+    """
     new.created_at = timezone.now()
     new.save()
     stored_queries = list(new.collection.queries.order_by("-pk"))
@@ -321,17 +328,18 @@ def _tell_of_sample(new: Sample, report: LogReport) -> None:
 
 
 def take_in(row: SampledQuery) -> None:
-    """Make the query a part of the record. Raises ValueError for one whose text was erased."""
+    """Bring a query that was left out or held back into the collection. Raises ValueError if its text was erased.
+
+    If the collection has a query with this text, the row refers to that one.
+    """
     if not row.text:
         raise ValueError("Its text was erased, so it cannot be taken in")
     with transaction.atomic():
         sample = row.sample
         Collection.objects.select_for_update().get(pk=sample.collection_id)
         stored_queries = list(sample.collection.queries.order_by("pk"))
-        with_this_text = [query for query in stored_queries if folded(query.text) == folded(row.text)]
-        if with_this_text:
-            row.query = with_this_text[0]
-        else:
+        row.query = next((query for query in stored_queries if folded(query.text) == folded(row.text)), None)
+        if row.query is None:
             row.query = _new_query(sample, row.text, {query.key for query in stored_queries})
             row.query.save()
         row.left_out = ""
@@ -342,8 +350,8 @@ def take_in(row: SampledQuery) -> None:
 def leave_out(row: SampledQuery, reason: str) -> bool:
     """Leave the query out for this reason, and return whether it left the collection.
 
-    It stays counted among the drawn. A query that a draw brought leaves the collection if nothing rests on it yet.
-    The text of a personal one is erased in all samples of the log.
+    It stays counted among the drawn. It leaves the collection, where it is in it, if a draw brought it there and
+    nothing rests on it yet. With the reason PERSONAL its text is erased in all samples of the log.
     """
     with transaction.atomic():
         sample = row.sample
@@ -352,14 +360,14 @@ def leave_out(row: SampledQuery, reason: str) -> bool:
         row.query = None
         row.left_out = reason
         row.save(update_fields=["query", "left_out"])
-        has_left = query is None or (_is_drawn(query) and not _is_used(query))
-        if query and has_left:
+        is_gone = query is None or (_is_drawn(query) and not _is_used(query))
+        if query and is_gone:
             query.delete()
         if reason == LeftOut.PERSONAL:
             samples_of_log = sample.collection.samples.filter(digest=sample.digest)
             SampledQuery.objects.filter(place=row.place, sample__in=samples_of_log).update(text="")
         _note(Act.QUERY_LEFT_OUT, row, reason=reason)
-    return has_left
+    return is_gone
 
 
 def _note(act: Act, row: SampledQuery, **detail) -> None:

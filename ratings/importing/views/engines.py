@@ -118,10 +118,10 @@ def ask_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     engine.answer = json.dumps(answer, ensure_ascii=False)
     engine.answered = query
     if "problem" in preview(engine):
-        # The places do not fit this answer. The page shows what those that it suggests give.
+        # The paths of the engine do not fit this answer: it gets those that are guessed from it.
         for role, path in guessed(answer, dialect_of(engine)).items():
             setattr(engine, f"{role}_at", path)
-    if is_first:
+    if is_first:  # pictures are proposed as fields to keep
         engine.more_at = pictures_in(first_result(answer, engine.results_at))
     engine.save()
     return redirect("engine", collection.slug, pk)
@@ -182,6 +182,7 @@ def fetch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
         **job_context(job, doing="Fetching", done="Fetched"),
         "system": system,
         "engine": Engine.objects.filter(collection=collection, pk=job.options["engine"]).first(),
+        # Queries without a ranking of the system, which can be asked for again.
         "remaining": turns.to_ask(collection, job.options["system"]).count() if system else 0,
     }
     return render(request, "ratings/fetch.html", context)
@@ -241,7 +242,7 @@ def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResp
     if answer is not None:
         context["places"] = forms.get("places") or PlacesForm(engine=engine, answer=answer)
         context["raw"] = json.dumps(answer, ensure_ascii=False, indent=2)
-        context |= preview(engine)
+        context |= preview(engine)  # hits and pictures, or problem
         context["fetch"] = forms.get("fetch") or FetchForm(engine=engine, initial={"system": free_name(engine)})
     return render(request, "ratings/engine.html", context, status=400 if forms else 200)
 

@@ -48,7 +48,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         header = header_of(files[0], encoding)
     except Refused as error:
         uploads.forget(files)
-        (refusal,) = error.refusals
+        (refusal,) = error.refusals  # reading stops at the first one
         form.add_error("files", f"{refusal.sentence} {refusal.cure_text()}")
         return imports_page(request, collection, form)
     facts = _facts_of_job(collection, kind or "", header, encoding)
@@ -83,7 +83,7 @@ def import_job(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
 
 @record_act
 def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Check the files again with other options."""
+    """Check the files again with other options, or for the first time once their kind was chosen."""
     job = job_of(collection, pk)
     seen = preview_of(job)
     form = HowForm(request.POST, job=job, columns=seen.columns, sheets=seen.sheets)
@@ -93,7 +93,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
     if job.kind:
         header = list(seen.columns) if "columns" in form.options else []
         facts = {"kind": kind, "options": form.options, "header": header}
-    else:
+    else:  # only now somebody has chosen the kind
         encoding = job.options.get("encoding")
         facts = _facts_of_job(collection, kind, header_of(job.files[0], encoding), encoding)
     if not jobs.check_again(job, **facts):
@@ -127,7 +127,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
     """
     context = {
         **frame(collection, "imports"),
-        **job_context(job, doing="Importing", done="Imported"),
+        **job_context(job, doing="Importing", done="Imported"),  # also heading and refusals, changed below
         "grades": histogram(job.report.get("grades", {})),
         "scale": [grade.value for grade in collection.grades.all()],
     }
@@ -145,7 +145,10 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
 
 
 def reading_context(job: Job, seen: Preview, form: HowForm | None) -> dict:
-    """How the first file of a job is read, and the form that changes it: the one that was sent, if any."""
+    """How the first file of a job is read, and the form that changes it: the one that was sent, if any.
+
+    A role says what a column holds.
+    """
     roles = seen.columns | seen.proposed  # by column
     return {
         "seen": seen,
@@ -154,7 +157,7 @@ def reading_context(job: Job, seen: Preview, form: HowForm | None) -> dict:
         # Whether the proposed columns have all of these roles, so that people need only agree.
         "guessed": bool(seen.lacking) and not lacking(job.kind, roles),
         "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
-        "former": former_of(job),
+        "former": former_of(job),  # the import whose choice of columns is used again
         "form": form or HowForm(job=job, columns=roles, sheets=seen.sheets),
     }
 

@@ -23,7 +23,7 @@ from ..pull import allowing
 ROWS_PER_PAGE = 50
 State = Picture.State
 PICTURES = AllowedHost.Purpose.PICTURES
-NO_PICTURES = (
+SHOWS_NO_PICTURES = (
     "The presentation shows no pictures. Add a part of the kind Pictures first, with the path id if the files of"
     " a ZIP are named by ids of documents."
 )
@@ -47,7 +47,7 @@ def fetch_pictures(request: HttpRequest, collection: Collection) -> HttpResponse
     """Fetch the missing pictures, and try the refused ones again."""
     try_again(collection)
     if not jobs.fetch_pictures(collection, request.user):
-        messages.warning(request, NO_PICTURES)
+        messages.warning(request, SHOWS_NO_PICTURES)
     return redirect("pictures", collection.slug)
 
 
@@ -69,9 +69,9 @@ def send_pictures(request: HttpRequest, collection: Collection) -> HttpResponse:
     files = stored_files(form, collection) if form.is_valid() else []
     if form.errors:
         return pictures_page(request, collection, form)
-    if not jobs.fetch_pictures(collection, request.user, files):
+    if not jobs.fetch_pictures(collection, request.user, files):  # no job: the presentation shows none
         uploads.forget(files)
-        messages.warning(request, NO_PICTURES)
+        messages.warning(request, SHOWS_NO_PICTURES)
     return redirect("pictures", collection.slug)
 
 
@@ -81,15 +81,15 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
     refused = collection.pictures.filter(state=State.REFUSED).order_by("pk")
     context = {
         **frame(collection, "presentation"),
-        "shows": latest_of(collection).has_pictures,
+        "shows": latest_of(collection).has_pictures,  # whether the presentation shows any
         "form": form,
         "counts": {state: counts.get(state, 0) for state in State.values},
         "all": sum(counts.values()),
         "job": job,
         "waits": waiting_reason(job) if job else "",
         "step": step(job) if job else None,
-        "hosts": unlisted_hosts(collection).most_common(20),
-        "listed": settings.PULL_HOSTS,
+        "hosts": unlisted_hosts(collection).most_common(20),  # that are not allowed, with missing pictures
+        "listed": settings.PULL_HOSTS,  # by the operator
         "allowed": AllowedHost.objects.filter(purpose=PICTURES).select_related("allowed_by"),
         **paged(request, refused, ROWS_PER_PAGE),
     }

@@ -107,25 +107,26 @@ def sampling_page(request: HttpRequest, collection: Collection, form: Form) -> H
 
 def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Form) -> HttpResponse:
     """The page of a job in any state. `forms`: those that were sent and are invalid, as read, draw or more."""
-    log = job.report.get("log")
+    log = job.report.get("log")  # what the count found; None before it
     context = {
         **frame(collection, SECTION),
-        **job_context(job, doing="Drawing", done="Drawn"),
+        **job_context(job, doing="Drawing", done="Drawn"),  # also heading and refusals, changed below
         "log": log,
         "sample": job.samples.first(),
     }
-    fields = {}  # of the form that the cures of refusals name
+    fields = {}  # of the form, for cures that say what to choose in it
     if job.state in (State.CHECKED, State.REFUSED, State.FAILED):
         read_form = ReadLogForm(job=job, columns=columns_of(job))
         context["read"] = forms.get("read", read_form)
         fields = read_form.fields
     context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
-    if job.state == State.CHECKED and not job.report.get("refused"):  # it waits for a design
+    if job.state == State.CHECKED and not job.report.get("refused"):  # somebody has to say how to draw
         context["heading"] = "Counted"
         context["draw"] = forms.get("draw") or DrawForm(log=log)
         context["rows"] = outlook_rows(log["outlooks"])
         last = collection.samples.last()
         if last and log["again"] == last.number:
+            # The last sample is of this log, so that a draw can add to it.
             context |= {"last": last, "more": forms.get("more") or MoreForm(sample=last)}
     return render(request, "ratings/log.html", context, status=400 if forms else 200)
 
@@ -159,14 +160,14 @@ def columns_of(job: Job) -> dict[str, str]:
         return {}
     try:
         with sources_of(job) as sources:
-            without_queries = []
+            columns_of_files = []
             for source in sources:
                 columns = searches.columns_of(source, job.options.get("format", ""))
                 has_names = "1" not in columns  # else they have numbers
                 if has_names and "text" in columns.values():
                     return columns
-                without_queries.append(columns)
-            return without_queries[0]
+                columns_of_files.append(columns)
+            return columns_of_files[0]
     except ConnectionError:
         raise
     except (OSError, ValueError):

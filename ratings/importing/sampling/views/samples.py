@@ -22,7 +22,7 @@ LeftOut = SampledQuery.LeftOut
 
 @admin_page
 def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """The queries of a sample, those first that wait for an admin."""
+    """The queries of a sample, first those that are held: they look personal and wait for an admin to decide."""
     sample = get_object_or_404(collection.samples, pk=pk)
     rows = sample.drawn.select_related("query")
     held = [(row, looks_personal(row.text)) for row in rows.filter(left_out=LeftOut.HELD)]
@@ -34,6 +34,7 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
         "head_share": sample.head_searches / sample.searches,
         "strata": sample.strata if len(sample.strata) > 1 else [],
         "held": held,
+        # How many an admin left out. The empty choice is that of queries that are taken in.
         "left_out": sample.drawn.exclude(left_out__in=["", LeftOut.HELD]).count(),
         "reasons": LeftOut.choices[1:],
         **paged(request, rows.exclude(left_out=LeftOut.HELD), ROWS_PER_PAGE),
@@ -52,8 +53,8 @@ def decide_sampled(request: HttpRequest, collection: Collection, pk: int) -> Htt
         return back
     row = get_object_or_404(sample.drawn, place=form.cleaned_data["place"])
     if reason := form.cleaned_data["reason"]:
-        gone = samples.leave_out(row, reason)
-        stays = "" if gone else " It stays in the collection, because rankings or ratings rest on it."
+        is_gone = samples.leave_out(row, reason)
+        stays = "" if is_gone else " It stays in the collection, because rankings or ratings rest on it."
         messages.success(request, f"Left out, and still counted among the drawn.{stays}")
         return back
     try:
