@@ -276,8 +276,8 @@ class RatingsImport(ImportForQueries):
             report.facts.append(advice)
 
     def _tell(self) -> None:
-        counts = self.report.counts
         """Add facts on the ratings to the report, and a warning of queries without a rating."""
+        counts = self.report.counts
         ratings = f"{counted(self.total, 'rating')} from {self.what}"
         if self.checking:
             raters, queries = counted(counts["raters"], "rater"), counted(counts["queries"], "query", "queries")
