@@ -200,7 +200,8 @@ def work_on(job: Job) -> None:
             report = _run(job, progress)
         except Superseded:
             _end(job, State.CANCELLED)  # if whoever cancelled it could not write that
-            _forget(job)
+            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():  # else another worker needs it
+                _forget(job)
         except Unfinished as error:
             # Its turn is over: queued again, behind other jobs.
             _put_off(job, progress.step.message, timedelta(seconds=error.pause))
@@ -289,9 +290,13 @@ def _store(job: Job, report: Report) -> None:
 
 
 def _end(job: Job, state: str, report: Report | None = None, message: str = "") -> bool:
+    """Whether the job ended so. False, and nothing is changed, if another worker has it or it was cancelled."""
     facts = {"report": report.as_json()} if report else {}
-    job.answers.all().delete()  # of an engine
-    return bool(job.mine().update(state=state, message=message[:200], ended_at=timezone.now(), **facts))
+    with transaction.atomic():
+        ended = bool(job.mine().update(state=state, message=message[:200], ended_at=timezone.now(), **facts))
+        if ended:
+            job.answers.all().delete()  # of an engine
+    return ended
 
 
 def _put_off(job: Job, message: str, wait: timedelta = SHORTEST_WAIT) -> None:

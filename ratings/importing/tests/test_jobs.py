@@ -19,7 +19,7 @@ from ratings.importing import intake, jobs, signs, uploads
 from ratings.importing.intake.publishing import Superseded
 from ratings.management.commands import work as command
 from ratings.management.commands.work import work
-from ratings.models import Document, Job, Ranking, System
+from ratings.models import Document, EngineAnswer, Job, Ranking, System
 from ratings.tests.cast import make_collection
 from ratings.tests.races import until
 
@@ -174,6 +174,24 @@ def test_a_job_that_somebody_cancels_or_takes_over_learns_it(monkeypatch, change
         until(lambda: progress.superseded)
         with pytest.raises(Superseded):
             progress("checking", None, 2)
+
+
+@pytest.mark.parametrize("is_taken_over", [True, False])
+def test_a_worker_that_lost_its_job_leaves_the_files_and_answers_to_the_next(monkeypatch, is_taken_over):
+    def lose(job, progress):
+        change = {"attempt": job.attempt + 1} if is_taken_over else {"state": "cancelled"}
+        Job.objects.filter(pk=job.pk).update(**change)
+        raise Superseded
+
+    monkeypatch.setattr(jobs, "_run", lose)
+    job = asked(make_collection())
+    query = job.collection.queries.first()
+    EngineAnswer.objects.create(job=job, query=query)
+    job.take_up()
+    jobs.work_on(job)
+    assert now_of(job).state == ("running" if is_taken_over else "cancelled")
+    assert (uploads.folder() / job.files[0]["stored"]).exists() == is_taken_over
+    assert now_of(job).answers.exists() == is_taken_over
 
 
 @pytest.mark.django_db(transaction=True)
