@@ -73,8 +73,9 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
 def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     """A line of expected means for each system, over the number of judged pairs at the time.
 
-    A row: one system at one round or now, with judged (pairs), expected, low and high (None without an interval),
-    when (text), leader (bool), barred (bool: the interval is drawn, as a bar).
+    A row: one system before one round (a draw of pairs to be judged) or now, with judged (pairs), expected, low
+    and high (None without an interval), when (text), leader (bool), barred (bool: its interval is drawn as a bar).
+    The rows are in the order of time.
     """
     last_values = {row["system"]: row["expected"] for row in rows}
     height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))
@@ -120,8 +121,9 @@ def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
 def wrong_over_rounds(rows: Rows, settled: float) -> dict:
     """A line of the chance of a wrong order over the number of judged pairs.
 
-    A row: judged (pairs), wrong (the chance, from 0 to 1), when (text). settled: the chance below which the order
-    is settled, a dashed rule.
+    The order is wrong where two systems that are clearly apart stand the other way round. A row: judged (pairs),
+    wrong (the chance, from 0 to 1), when (text). settled: the chance up to which the order is settled, a dashed
+    line.
     """
     scale = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(alt.NamedData("rounds")).encode(

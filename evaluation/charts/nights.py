@@ -1,4 +1,7 @@
-"""Charts of the nights of a watch, as Vega-Lite documents. No Django."""
+"""Charts of the nights of a watch, as Vega-Lite documents. No Django.
+
+A watch asks a search the same queries every night and scores the results.
+"""
 
 import altair as alt
 
@@ -29,21 +32,20 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
 
     A row: at (ISO time), night (as text), stretch (a number, the same for all nights without a gap between them),
     mean, low and high (the interval), lowest and highest (the bounds), judged (share), today (the mean by today's
-    judgments, a dashed line; None where it was not asked for), worse (bool), queries. A mark: at, what (text).
+    judgments, a dashed line; None where it was not asked for), worse (bool: than a baseline), queries (how many
+    count). A mark: at, what (text).
     """
     values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
     scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
-    axis = alt.Axis(format=SHORT)
     layers = marks_of_changes(_time(), MEANS_HEIGHT) if marks else []
     layers += _band(rows, base, "lowest", "highest", scale, color=EDGE, opacity=0.35)
     layers += _band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22)
     if any(row.get("today") is not None for row in rows):
         today = base.mark_line(strokeDash=[4, 3], color=SOFT).transform_filter("isValid(datum.today)")
         layers.append(today.encode(y=alt.Y("today:Q", title=None, scale=scale)))
-    tooltip = [*_tooltip("mean", ".4f"), JUDGED]
-    at_mean = base.encode(y=alt.Y("mean:Q", title=None, scale=scale, axis=axis), tooltip=tooltip)
-    layers += _line(at_mean)
+    y = alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT))
+    layers += _line(base.encode(y=y, tooltip=[*_tooltip("mean", ".4f"), JUDGED]))
     return vega_lite(layers, height=MEANS_HEIGHT, nights=rows, marks=marks)
 
 
@@ -57,17 +59,14 @@ def by_night(rows: Rows, margin: float) -> dict:
     values_to_show = [0.0, -margin, *(value for value in values if value is not None)]
     scale = alt.Scale(domain=[min(values_to_show), max(values_to_show)], nice=True, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
-    axis = alt.Axis(format=SIGNED)
-    at_difference = base.encode(
-        y=alt.Y("difference:Q", title=None, scale=scale, axis=axis), tooltip=_tooltip("difference", "+.4f")
-    )
-    # In their data set, `at` is a difference.
+    y = alt.Y("difference:Q", title=None, scale=scale, axis=alt.Axis(format=SIGNED))
+    # In the rows of the two horizontal lines, `at` is a difference; in those of nights it is a time.
     lines = alt.Chart(alt.NamedData("lines")).encode(y=alt.Y("at:Q", scale=scale))
     dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])
     layers = [
         lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=where("margin", alt.ColorValue, WARN, INK)),
         *_band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22),
-        *_line(at_difference),
+        *_line(base.encode(y=y, tooltip=_tooltip("difference", "+.4f"))),
     ]
     line_rows = [{"at": 0.0, "margin": False}, {"at": -margin, "margin": True}]
     return vega_lite(layers, height=DIFFERENCES_HEIGHT, nights=rows, lines=line_rows)
@@ -76,11 +75,8 @@ def by_night(rows: Rows, margin: float) -> dict:
 def judged(rows: Rows) -> dict:
     """The share of judged results of each night. A row: at, night, stretch, judged, worse (bool), queries."""
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
-    axis, scale = alt.Axis(format=".0%"), alt.Scale(domain=[0, 1])
-    at_share = base.encode(
-        y=alt.Y("judged:Q", title=None, scale=scale, axis=axis),
-        tooltip=[alt.Tooltip("night:N", title="Night"), JUDGED],
-    )
+    y = alt.Y("judged:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"))
+    at_share = base.encode(y=y, tooltip=[alt.Tooltip("night:N", title="Night"), JUDGED])
     return vega_lite(_line(at_share), height=DIFFERENCES_HEIGHT, nights=rows)
 
 

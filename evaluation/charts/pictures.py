@@ -84,19 +84,16 @@ def svg(
 
 
 def titled(spec: Mapping, title: str, caption: str, width: int) -> dict:
-    """The specification with a title above the chart, and the lines of a caption between them.
+    """The specification with a title above the chart, and the lines of a caption between title and chart.
 
-    Both are broken to fit the width, which is in pixels.
+    Title and caption are broken to fit the width, which is in pixels.
     """
     title_size, caption_size = 17, 13  # pixels, of letters
     # A letter is about half as wide as its size, in the bold title a little wider.
     letters_of_caption, letters_of_title = int(width / (0.5 * caption_size)), int(width / (0.6 * title_size))
-    caption_lines: list[str] = []
-    for line in caption.splitlines():
-        caption_lines += textwrap.wrap(line, letters_of_caption)
     text = {
         "text": textwrap.wrap(title, letters_of_title),
-        "subtitle": caption_lines,
+        "subtitle": [part for line in caption.splitlines() for part in textwrap.wrap(line, letters_of_caption)],
         "color": "var(--ink)",
         "subtitleColor": "var(--soft)",
         "fontSize": title_size,
@@ -129,7 +126,7 @@ def _cached_svg(spec: str, theme: str, width: int, title: str, description: str,
     from vl_convert import vegalite_to_svg  # its script engine takes two seconds to start
 
     colours = palette()[theme] | ({"paper": "#ffffff"} if paper else {})
-    # Names on the y axis get a third of the picture, but at least 90 and at most 220 pixels. Longer ones are cut.
+    # Names on the y axis get about a third of the picture, from 90 to 220 pixels. Longer names are cut.
     label_width = max(90, min(220, width * 0.34))
     y_axis = {"labelLimit": label_width, "labelExpr": shortened("datum.label", int(label_width / LETTER_WIDTH))}
     # The reader's font may be wider than the one with which labels are measured here.
@@ -165,14 +162,15 @@ def palette() -> dict[str, dict[str, str]]:
 
 
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
-    """`part` of a specification as it is drawn: with the value of each colour "var(--name)", and without links.
+    """A part of a specification as it is drawn: each colour "var(--name)" has its value, and links are left out.
 
-    Data stay as they are, since "var(--name)" can be the name of a system. paints: whether `part` is within a
-    member that has colours. DATA, PAINTS and LINKS are the names of such members.
+    Members that DATA names stay as they are: there "var(--name)" can be the name of a system. LINKS names the
+    members that are left out. paints: whether the part is within a member that PAINTS names; only there a text is
+    a colour.
     """
     if isinstance(part, str):
-        variable = re.fullmatch(r"var\(--([\w-]+)\)", part)
-        return colours[variable[1]] if variable and paints else part  # [1]: the name
+        variable = re.fullmatch(r"var\(--([\w-]+)\)", part) if paints else None
+        return colours[variable[1]] if variable else part  # [1]: the name
     if isinstance(part, list):
         return [_resolved(item, colours, paints) for item in part]
     if isinstance(part, dict):

@@ -101,7 +101,7 @@ def uncounted(value: float | None, why: str) -> dict:
 def by_query(rows: Rows, *, bounded: bool = True) -> dict:
     """A bar for each query of one system, in the order of the rows.
 
-    A row: query (key), text, value, below (bool: the value is below the neutral point), url.
+    A row: query (key), text, value, below (bool: the value is below the score of an empty list), url.
     """
     keys = [row["query"] for row in rows]
     padding = 0.15 if len(rows) <= 120 else 0  # more bars are too thin for gaps
@@ -123,9 +123,9 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
 def deltas(rows: Rows) -> dict:
     """A bar for the difference of two systems on each query, from a line at 0, in the order of the rows.
 
-    A row: query (key), text, first and second (the values), value (the difference), url, start and end (where the
-    bar begins and ends, in queries: one bar can stand for several). A difference of 0 is a thick piece of the
-    line.
+    A row: query (key), text, first and second (the values), value (second minus first), url, start and end (where
+    the bar begins and ends on the x axis, in queries: one bar can stand for several). A difference of 0 is a thick
+    piece of the line.
     """
     values = [row["value"] for row in rows] + [0.0]
     margin = 0.05 * (max(values) - min(values)) or 1.0  # 1.0 where all differences are 0

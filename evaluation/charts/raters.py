@@ -21,13 +21,14 @@ STRIP_SHARE = 0.8  # the share of a rater's height within which dots stand
 
 
 def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
-    """The confusion matrix of grades: where one rater gave the grade of a row, the share of each grade of another.
+    """The confusion matrix of grades: where one rater gave the grade of a row, how often another gave each grade.
 
-    A cell: one and other (labels of grades), share (of the row; None for an empty row), couples (how many pairs of
-    grades it counts). grades: the labels in their order, each the value and then the name.
+    A cell: one and other (labels of the grades of its row and column), share (of the second grades in the row;
+    None for an empty row), couples (how many pairs of grades it counts). grades: the labels in their order, each
+    the value and then the name.
     """
     scale = alt.Scale(domain=list(grades), paddingInner=0.04, paddingOuter=0)
-    # Rows have whole labels. Columns are too narrow for them, and have the values alone.
+    # Rows have whole labels. Columns are too narrow for these, so that a Vega expression keeps the value alone.
     value_of_grade = "split(datum.label, ' ')[0]"
     column_axis = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value_of_grade)
     # Only the shades on which numbers are readable.
@@ -59,14 +60,14 @@ def biases(dots: Rows, *, raters: Sequence[str], reach: float) -> dict:
     (how many grades of the period others graded, too), first and last (numbers of the rater's grades, from 1),
     significant (bool: the drift of the rater is significant). Values and intervals are clipped to the strip.
     """
-    height = STRIP_SHARE / (2 * reach)  # of a bias of 1, in strips
+    strips_per_grade = STRIP_SHARE / (2 * reach)  # the height of a bias of 1, in strips
 
-    def at(name: str) -> str:
+    def y_of(name: str) -> str:
         """The Vega expression of where this number stands, from the top. The strip of a rater is 1 high."""
-        return f"datum.place + 0.5 - {height} * clamp(datum.{name}, {-reach}, {reach})"
+        return f"datum.place + 0.5 - {strips_per_grade} * clamp(datum.{name}, {-reach}, {reach})"
 
     placed = alt.Chart(alt.NamedData("dots"))
-    placed = placed.transform_calculate(at=at("bias"), top=at("high"), bottom=at("low"))
+    placed = placed.transform_calculate(at=y_of("bias"), top=y_of("high"), bottom=y_of("low"))
     base = placed.encode(
         x=alt.X("period:O", axis=None, scale=alt.Scale(paddingInner=0.15, paddingOuter=0.05)),
         tooltip=[

@@ -96,7 +96,7 @@ def end_labels(values: Mapping[str, float], domain: list[float], height: int) ->
 
 
 def spread_labels(values: Sequence[float], room: float) -> list[float]:
-    """Places for labels near `values`, at least `room` apart, in the order of `values`.
+    """A place near each of the `values` for its label, in their order. Labels are at least `room` apart.
 
     Labels that would overlap form a block around the mean of their values, in which neighbours are `room` apart.
     """
@@ -106,14 +106,11 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
         mean = sum(values[index] for index in block) / len(block)
         return mean - room * (len(block) - 1) / 2
 
-    def overlap(lower: list[int], upper: list[int]) -> bool:
-        return start(upper) < start(lower) + len(lower) * room
-
     blocks: list[list[int]] = []  # indexes of `values`, by value
     for index in sorted(range(len(values)), key=values.__getitem__):
         blocks.append([index])
-        # A joined block reaches further down, and so may overlap the one before it, too.
-        while len(blocks) > 1 and overlap(blocks[-2], blocks[-1]):
+        # Two blocks that overlap are joined. The joined one reaches further down: it may overlap the next, too.
+        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + room * len(blocks[-2]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     places = {index: start(block) + room * step for block in blocks for step, index in enumerate(block)}
     return [places[index] for index in range(len(values))]
@@ -142,9 +139,9 @@ def looks(rows: Rows) -> tuple[alt.StrokeDash, alt.Shape]:
 
     A row: system, leader (bool: a solid line with circles), and optionally ideal (bool: the dotted line).
     """
-    # The first dash is the solid line, and the first shape the circle.
+    # The first system gets the first dash, the solid line, and the first shape, the circle.
     leader_first = sorted(rows, key=lambda row: not row["leader"])
-    # Each system once.
+    # Each system once, though it has several rows.
     systems = list(dict.fromkeys(row["system"] for row in leader_first if not row.get("ideal")))
     ideal_lists = list(dict.fromkeys(row["system"] for row in rows if row.get("ideal")))
     dashes = [*islice(cycle(DASHES), len(systems)), *(DOTTED for _ in ideal_lists)]

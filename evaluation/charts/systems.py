@@ -110,8 +110,8 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     rows_at_end = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
     last_values = {row["system"]: row["value"] for row in rows_at_end}
     height = max(300, LABEL_HEIGHT * (len(last_values) + 2))
-    with_band = [row for row in rows if row["leader"] or len(last_values) <= MOST_BANDS]
-    bands = [row for row in with_band if row.get("low") is not None]
+    all_have_bands = len(last_values) <= MOST_BANDS
+    bands = [row for row in rows if row.get("low") is not None and (row["leader"] or all_have_bands)]
     ends_of_bands = [row[name] for row in bands for name in ("low", "high")]
     domain = score_domain([row["value"] for row in rows] + ends_of_bands, bounded, whole=False)
     x = alt.X("cutoff:Q", title="k, the cutoff").scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False)
@@ -192,7 +192,8 @@ def _lines(
 ) -> dict:
     """A line over `cutoff` for each system or list, with its name at the end; the leader's is accented.
 
-    last_values: where each line ends; bands: rows with an interval, drawn behind the lines.
+    rows: as for `curves` or `running`; last_values: where each line ends, by system; domain: the ends of the
+    scale; bands: rows with an interval, drawn behind the lines.
     """
     scale = alt.Scale(domain=domain, nice=False)
     base = alt.Chart(alt.NamedData("lines")).encode(
@@ -212,7 +213,7 @@ def _lines(
         # Opaque: with transparent layers the bytes of a PDF would differ each time.
         band = alt.Chart(alt.NamedData("bands")).mark_area(opacity=1)
         low = alt.Y("low:Q", title=None, scale=scale)
-        shade = where("leader", alt.FillValue, "var(--wash)", "var(--sunk)")
+        shade = where("leader", alt.FillValue, "var(--wash)", "var(--sunk)")  # two faint colours
         layers.insert(0, band.encode(x=x, y=low, y2=alt.Y2("high:Q"), detail=alt.Detail("system:N"), fill=shade))
         datasets["bands"] = bands
     return vega_lite(layers, height=height, **datasets)

@@ -88,11 +88,11 @@ def with_expected_in(request: HttpRequest, collection: Collection, evaluation: E
 def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     """The measure, profile and options that the address asks for. Raises CannotAnswer.
 
-    Without any of them, the defaults of the collection hold. An address that names one takes the others from
-    DEFAULTS instead, so that its numbers stay when the collection gets other defaults.
+    Where the address names none of these, the defaults of the collection hold. An address that names one takes the
+    rest from DEFAULTS instead, so that its numbers stay when the collection gets other defaults.
     """
     texts = named_in(request)
-    # The form chose "grade" for unjudged documents, and its text field for that grade is empty.
+    # The reader chose "grade" for unjudged documents, and left the text field for that grade empty.
     if texts.get("unjudged") == "grade":
         missing = "the grade that is assumed for them is missing; 0 or 1, for example."
         raise CannotAnswer(f"unjudged documents: {missing}")
@@ -154,20 +154,20 @@ def with_options(*names: str, many: Iterable[str] = (), redirects: bool = True) 
         def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
             """The response of the view, a redirect, or the error. The decorator explains its parameters."""
             other_parameters = (*names, *many)
-            # For `kept_in`, which makes them hidden fields of the form with the options.
+            # `kept_in` reads them: they become hidden fields of the form with the options.
             request.kept = [name for name in other_parameters if name not in PLACE_PARAMETERS]
             # Views of files get the ending in the address, such as csv; all others make pages.
             is_page = "ending" not in kwargs
             try:
                 if problem := problem_of_parameters(request, (*OPTION_PARAMETERS, *other_parameters), many):
                     raise CannotAnswer(problem)
-                # The form with the options was sent: `panel` is a hidden field of it.
+                # The form with the options was sent: it has the hidden field `panel`.
                 if "panel" in request.GET:
                     return redirect(request.path + query_of_panel(request, collection))
                 asked = asked_in(request, collection)
-                lacks_options = request.method == "GET" and is_page and not named_in(request)
-                # To the address with the default options of the collection, and with all its other parameters.
-                if redirects and asked.has_own_defaults and lacks_options:
+                is_page_without_options = is_page and request.method == "GET" and not named_in(request)
+                # The new address names the default options of the collection, and has all other parameters.
+                if redirects and asked.has_own_defaults and is_page_without_options:
                     others = parameters_without(request, OPTION_PARAMETERS)
                     return redirect(request.path + query_string([*asked.texts, *others]))
                 return view(request, collection, asked, **kwargs)
@@ -205,7 +205,7 @@ def query_of_panel(request: HttpRequest, collection: Collection) -> str:
     """
     params = request.GET
     measure, profile = params.get("measure") or MEASURE, params.get("profile") or PROFILE
-    # As texts by name.
+    # The options of the profile that was shown and of the one that is chosen now, as texts by name.
     shown_options, new_options = defaults_of(collection, params["panel"]), defaults_of(collection, profile)
     sent_options = panel.values_in(params).items()
     # An option that still has the value of the profile that was shown was not changed: it takes that of the new
@@ -250,7 +250,7 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     profile_options = defaults_of(collection, profile)
     shown_options = profile_options | panel.values_in(params)
     if asked:
-        # The same options in their usual spelling.
+        # The same options in their usual spelling; `of_judgments` has the rule and the use of adjudications.
         shown_options |= asked.options.as_dict() | dict(asked.of_judgments)
     grades = list(collection.grades.all())
     controls = panel.controls(shown_options, profile_options, [grade.plain for grade in grades])
@@ -267,6 +267,6 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
         "kept": other_parameters,  # as hidden fields
         "back": request.path + query_of_profile,  # the address with the options of the profile
         "is_default": asked is not None and dict(asked.texts) == collection.default_options,
-        # The form does not show it: the page that compares systems takes it from here.
+        # The lowest grade. The form does not show it; the page that compares systems takes it from here.
         "lowest": min((float(grade.value) for grade in grades), default=0.0),
     }

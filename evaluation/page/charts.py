@@ -21,7 +21,7 @@ NARROWEST, WIDEST = 200, 8_000  # pixels
 # without scripts asks for all charts of a page at once.
 PICTURES_AT_ONCE = 4
 PICTURE_TYPES = {"png": "image/png", "svg": "image/svg+xml"}  # of picture files, by their ending
-_turns = Semaphore(PICTURES_AT_ONCE)
+_turns = Semaphore(PICTURES_AT_ONCE)  # a request has a turn while it draws, or waits for the one that draws
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def picture(request: HttpRequest, charts: Iterable[Chart]) -> HttpResponse:
     # A chart without a title cannot be a file, since nothing beside a file says what it shows.
     if ending and (not chart.title or ending not in PICTURE_TYPES):
         raise Http404("No such picture.")
-    # Too many requests wait for their chart already: see PICTURES_AT_ONCE.
+    # PICTURES_AT_ONCE requests draw a chart or wait for one already: more would take the threads of pages.
     if not _turns.acquire(blocking=False):
         return busy(request, "The server is drawing charts for others now.")
     try:

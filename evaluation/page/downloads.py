@@ -34,18 +34,19 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     """
 
     def decorator(view: Callable[..., Files]) -> View:
-        @readers_page
-        @made_in_turn
-        @with_options(*names, "raw", many=many)
+        @readers_page  # for analysts and admins
+        @made_in_turn  # 503 while too many other files are made
+        @with_options(*names, "raw", many=many)  # raw: of `table_response`
         @wraps(view)
         def wrapper(
             request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs
         ) -> HttpResponse:
-            """The file of this ending, from the `Files` of the view."""
-            made = view(request, collection, asked, **kwargs)
+            """The file of this ending, which the `Files` of the view make."""
+            page_files = view(request, collection, asked, **kwargs)
             if ending == "json":
-                return json_response(made.name, made.json())
-            return table_response(request, ending, made.name, *made.table())  # header and rows
+                return json_response(page_files.name, page_files.json())
+            header, rows = page_files.table()
+            return table_response(request, ending, page_files.name, header, rows)
 
         return wrapper
 
@@ -57,11 +58,11 @@ def table_response(
 ) -> HttpResponse:
     """The response with the rows as the file of this ending, "csv" or "xlsx". nan and None are empty cells.
 
-    CSV is for spreadsheets, or with ?raw=1 for programs. Too many rows for a workbook are refused.
+    CSV is for spreadsheets: it has a byte order mark, and no cell that they would compute. With ?raw=1 it is for
+    programs, as it is. Too many rows for a workbook are refused.
     """
     if ending == "csv":
-        is_raw = request.GET.get("raw") == "1"
-        lines = spreadsheet.download(chain([header], rows), raw=is_raw)
+        lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")
         return saved("".join(lines), "text/csv; charset=utf-8", f"{name}.csv")
     try:
         workbook = workbooks.written(header, rows)

@@ -17,10 +17,11 @@ _ZERO = Value(0)
 
 
 def holdings(collection: Collection) -> dict[str, int]:
-    """What the collection has, as counts by name.
+    """What the collection has, as counts by name: those below, and those of `imported_counts`.
 
     At most fourteen database queries. Counts by query are made again only for queries that changed.
     """
+    # Ratings change `version`, but not `version.unrated`.
     version = record.version(collection)
     # PostgreSQL uses the index of done assignments, which is by rater, only with a list of raters.
     raters = list(collection.raters.order_by().values_list("pk", flat=True))
@@ -32,9 +33,9 @@ def holdings(collection: Collection) -> dict[str, int]:
     has_grade = Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
     raters_with_grades = collection.raters.counted().filter(has_grade)
     without_text = collection.documents.filter(body="")
-    # `cache.count` calls the `count` of a query set only where the version has no such number yet.
+    # `cache.count` returns the number that it has for the version, or else calls the `count` of the query set.
     return imported_counts(collection, version) | {
-        "textless": cache.count(collection, version.unrated, "textless", without_text.count),
+        "textless": cache.count(collection, version.unrated, "textless", without_text.count),  # documents
         "judged": judged_pairs,  # with a grade or an adjudication
         "ratings": grades,
         "cannot": cannot_judge,  # answers of raters that they cannot judge
@@ -46,7 +47,7 @@ def holdings(collection: Collection) -> dict[str, int]:
 
 
 def imported_counts(collection: Collection, version: Version) -> dict[str, int]:
-    """What was imported until this version. Three database queries, or none."""
+    """The numbers of queries, documents and systems, by these names. Three database queries, or none."""
 
     def counted() -> dict[str, int]:
         return {name: getattr(collection, name).count() for name in ("queries", "documents", "systems")}
@@ -57,8 +58,8 @@ def imported_counts(collection: Collection, version: Version) -> dict[str, int]:
 def _counts_by_query(collection: Collection, queries: list[int] | None) -> np.ndarray:
     """Counts by query, int64[4, n]. Its rows: the pk of the query, grades, "cannot judge" answers, judged pairs.
 
-    A query has two columns, one of its ratings and one of its pairs; the caller adds them up. queries: pks; None:
-    all of the collection.
+    A query can have two columns, one of its ratings and one of its pairs, each with 0 for what the other counts;
+    the caller adds them up. queries: pks; None: all of the collection.
     """
     ratings, pairs = Rating.objects.counted(), Pair.objects.order_by()
     # Ratings are found by their rater or pair, since their column `query` is a copy without an index.

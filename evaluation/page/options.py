@@ -178,7 +178,7 @@ def in_force(asked: Asked) -> list[dict]:
 
 def _phrases(asked: Asked) -> dict[str, str]:
     """The phrase of each option in force, by name; the phrase of `discount` also has the base of the logarithm."""
-    options = effective(asked.measure, asked.options)
+    options = effective(asked.measure, asked.options)  # a parameter dcg= of the measure replaces gain and discount
     values = options.as_dict() | {"rule": asked.rule, "adjudications": asked.adjudications}
     # A value without a phrase stands for itself.
     phrases = {name: PHRASES.get(name, {}).get(value, value) for name, value in values.items()}

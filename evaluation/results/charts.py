@@ -12,7 +12,8 @@ from ..scores.expected import Expected
 def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     """The chart of the mean of each system, or of the expected means where they have intervals.
 
-    most: how many systems it shows at most, those with the highest means; None: all, as for expected means always.
+    most: how many systems it shows at most, those with the highest means; None: all. The chart of expected means
+    always shows all.
     """
     if expected := evaluation.expecting.interval:
         return _expected_chart(evaluation, expected)
@@ -51,6 +52,7 @@ def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
             continue
         means = {"expected": estimate.mean, "expected_low": estimate.low, "expected_high": estimate.high}
         is_leader = expected.leader == standing.system
+        # final: whether all documents above the cutoff are judged.
         rows.append(as_row(standing, *numbers, **means, final=expected.final, leader=is_leader))
         interval = f"({decimals(estimate.low)} to {decimals(estimate.high)})"
         plain = decimals(standing.mean)
@@ -79,14 +81,12 @@ def curves_chart(evaluation: Evaluation, measures: list[Measure]) -> dict[str, C
     """
     leader = evaluation.names[0]
     curves = evaluation.across(measures)  # (standing of a system, its standings in `measures`)
-    rows = []
-    for standing, points in curves:
-        is_leader = standing.system == leader
-        for measure, point in zip(measures, points, strict=True):
-            if point.mean is not None:
-                rows.append(
-                    as_row(point, "low", "high", value=point.mean, cutoff=measure.cutoff, leader=is_leader)
-                )
+    rows = [
+        as_row(point, "low", "high", value=point.mean, cutoff=measure.cutoff, leader=point.system == leader)
+        for _, points in curves
+        for measure, point in zip(measures, points, strict=True)
+        if point.mean is not None
+    ]
     if not rows:
         return {}
     asked = evaluation.asked

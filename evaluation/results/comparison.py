@@ -41,7 +41,7 @@ class Compared:
 
     @cached_property
     def dropped(self) -> dict[str, dict[str, list[str]]]:
-        """The queries that are left out, by key: {reason: systems without a value}."""
+        """Each query that is left out, by key, with the systems that have no value on it, by reason."""
         keys = self.evaluation.table.record.queries["key"].to_numpy()
         why = self.evaluation.why(self.systems, self.measure)  # [queries, systems], "" where a value counts
         dropped: dict[str, dict[str, list[str]]] = {}
@@ -86,10 +86,10 @@ class Compared:
     def bounds(self) -> list[tuple[float, float] | None]:
         """The least and greatest difference of means that missing judgments allow, for each pair; None: not known.
 
-        The least difference takes, on each query, the lower bound of the system and the upper bound of the
-        baseline, as if no document were in both lists; the greatest difference the other two. Queries for which a
-        system may still turn out to have no value are in the mean or not, whichever makes the interval wider. So
-        the exact interval can only be narrower.
+        On each query, the least difference is the lower bound of the system minus the upper bound of the baseline,
+        as if no document were in both lists; the greatest is the upper bound of the system minus the lower bound
+        of the baseline. Queries for which a system may still turn out to have no value are in the mean or not,
+        whichever makes the interval wider. So the exact interval can only be narrower.
         """
         if not all((self.measure, name) in self.evaluation.bounds for name in self.systems):
             return [None] * len(self.pairs)
@@ -108,8 +108,9 @@ class Compared:
     def rows(self) -> list[dict]:
         """A row for each pair, with the columns of documents and tables, in their order.
 
-        Some are there only where they have a meaning: `drawn`, `plain` and `traffic` for queries drawn from a log,
-        `lowest` and `highest` with bounds, which can also withdraw the verdict, and those of expected values.
+        The last are the fields of `significance.Comparison`. Some others are only where they have a meaning:
+        `drawn`, `plain` and `traffic` for queries drawn from a log, `lowest` and `highest` with bounds, which can
+        also withdraw the verdict, and those of `Expected.between`.
         """
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
@@ -117,7 +118,7 @@ class Compared:
             row["queries"] = self.tests.queries
             if self.sampled:
                 row["drawn"] = self.tests.drawn
-            # `plain` and `traffic`; nothing without a log.
+            # With a log `plain` and `traffic`, else nothing.
             row |= beside_mean(self.difference(baseline, system), self.evaluation.sampled)
             row["dropped"] = len(self.dropped)
             row |= {"baseline_mean": self.mean(baseline), "system_mean": self.mean(system)}
@@ -144,8 +145,8 @@ def compared(
     others: names of systems; empty for all but the baseline. draws, seed: of the random numbers of the tests.
     measures: empty for those of the evaluation.
 
-    P-values are corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a
-    system that is not in the evaluation, and for one that is compared with itself.
+    P values are corrected by Tukey's HSD for all pairs, by Holm for pairs with the baseline. ValueError for a
+    system that is not in the evaluation, for one that is compared with itself, and where there is one system only.
     """
     if not others:
         others = [name for name in evaluation.systems if name != baseline]
@@ -157,13 +158,13 @@ def compared(
     if not others:  # in spite of the first lines: the baseline is the only system
         raise ValueError(f"{evaluation.collection} has no other system to compare {baseline} with.")
     pairs = tuple(combinations(systems, 2)) if all_pairs else tuple((baseline, other) for other in systems[1:])
-    pairs_of_columns = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    pairs_of_columns = [(systems.index(first), systems.index(second)) for first, second in pairs]  # of `values`
     correction = "hsd" if all_pairs else "holm"
     results = []
     for measure in measures or evaluation.measures:
         values = evaluation.counting(systems, measure)  # [queries, systems]
         common = common_queries(values)  # bool[queries]: all of the systems have a value
-        # Where the queries were drawn from a log, also what the common ones stand for.
+        # What the common queries stand for where the queries were drawn from a log; else None.
         sampled = evaluation.sampled and evaluation.sampled.answered(common)
         tests = compare(values[common], pairs_of_columns, draws, seed, correction, sampled)
         results.append(Compared(evaluation, measure, systems, pairs, tests))
@@ -173,7 +174,8 @@ def compared(
 def of_page(evaluation: Evaluation, baseline: str, others: Sequence[str], all_pairs: bool) -> Compared:
     """The comparison by the asked measure, with as many random draws as pages have time for.
 
-    It is cached with the scores, so that a change of a rating makes it again. Parameters: as for `compared`.
+    The comparison is cached with the scores, so that a change of a rating makes both again. Parameters: as for
+    `compared`.
     """
     measure = evaluation.asked.measure
 
@@ -217,6 +219,7 @@ def document(comparisons: Sequence[Compared], per_query: bool = False) -> dict:
     for compared in comparisons:
         fingerprint = evaluation.fingerprint_of(compared.measure)
         for row, pair in zip(compared.rows(), compared.pairs, strict=True):
+            # exact: whether the randomisation test took all signs, instead of random ones.
             row |= {"fingerprint": fingerprint, "exact": compared.tests.exact}
             if per_query:
                 row |= {"per_query": differences(compared, *pair), "why_per_query": compared.why_left_out}
@@ -255,7 +258,7 @@ def every_query(comparisons: Sequence[Compared]) -> documents.Table:
         asked, measure = compared.evaluation.asked, compared.measure
         made_by = [asked.profile, asked.fingerprint_of(measure)]
         for pair in compared.pairs:
-            # Both have all queries, in the order of the record.
+            # `values` and `difference_by_query` have all queries, in the order of the record.
             values = compared.evaluation.counting(pair, measure).tolist()  # [queries, 2]
             difference_by_query = differences(compared, *pair)
             for values_of_query, (query, difference) in zip(values, difference_by_query.items(), strict=True):

@@ -14,17 +14,20 @@ def document(evaluation: Evaluation, per_query: bool = False, older_texts: int |
     """The JSON document: the settings of the evaluation, and an entry for each system and measure.
 
     per_query: whether entries also have, by query, the values and the reasons why queries count in no mean.
-    older_texts: as from `trust.older_texts`; None leaves it out, for evaluations of files and for stored ones.
+    older_texts: how many ratings were given to an older text of their document; None leaves the number out, for
+    evaluations of files and for stored ones.
     """
     names_of_numbers = evaluation.shown
     results = []
-    for standing in evaluation.by_column.values():
+    for standing in evaluation.by_column.values():  # one for each system and measure
         system, measure = standing.system, standing.measure
-        entry = {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
-        entry |= standing.row(names_of_numbers) | (_by_query(evaluation, measure, system) if per_query else {})
+        entry: dict = {"system": system, "measure": measure, "fingerprint": evaluation.fingerprint_of(measure)}
+        entry |= standing.row(names_of_numbers)
+        if per_query:
+            entry |= _by_query(evaluation, measure, system)
         results.append(entry)
-    about_texts = {} if older_texts is None else {"older_texts": older_texts}
-    return made_by(evaluation) | about_texts | expectations(evaluation) | {"results": results}
+    ratings_of_older_texts = {} if older_texts is None else {"older_texts": older_texts}
+    return made_by(evaluation) | ratings_of_older_texts | expectations(evaluation) | {"results": results}
 
 
 def made_by(evaluation: Evaluation) -> dict:
@@ -66,14 +69,14 @@ def _bounds(evaluation: Evaluation, measure: str, system: str) -> dict[str, list
 def means(evaluation: Evaluation, older_texts: int | None = None) -> Table:
     """The CSV table of means: a row for each system and measure. older_texts: as for `document`."""
     shown = evaluation.shown
-    aged = {} if older_texts is None else {"older_texts": older_texts}
+    ratings_of_older_texts = {} if older_texts is None else {"older_texts": older_texts}
     fingerprints = {str(measure): evaluation.fingerprint_of(measure) for measure in evaluation.measures}
     table = []
     for standing in evaluation.by_column.values():  # one for each system and measure
         cells = standing.row(shown) | {"why": standing.why}
-        made_by = [evaluation.asked.profile, fingerprints[standing.measure]]
-        table.append([standing.system, standing.measure, *cells.values(), *made_by, *aged.values()])
-    return ["system", "measure", *shown, "profile", "options", *aged], table
+        made_by = [evaluation.asked.profile, fingerprints[standing.measure], *ratings_of_older_texts.values()]
+        table.append([standing.system, standing.measure, *cells.values(), *made_by])
+    return ["system", "measure", *shown, "profile", "options", *ratings_of_older_texts], table
 
 
 def every_query(evaluation: Evaluation) -> Table:
@@ -97,7 +100,8 @@ def every_query(evaluation: Evaluation) -> Table:
 def queries_with_texts(evaluation: Evaluation) -> Table:
     """The CSV table that pages offer: a row for each query, with its text, and system, in the asked measure.
 
-    documents: the length of the ranking, empty where the system has none; judgments: how many the query has.
+    The judged share down to the cutoff has the column `Judged@k`. documents: the length of the ranking, empty
+    where the system has none; judgments: how many the query has.
     """
     asked, record, judgments = evaluation.asked, evaluation.table.record, evaluation.judgments
     header = ["query", "text", "system", "measure", "value", "why", str(asked.judged)]
@@ -110,9 +114,9 @@ def queries_with_texts(evaluation: Evaluation) -> Table:
         for column, name in enumerate(evaluation.systems):
             rankings = record.rankings[name]
             length = rankings.length[place] if rankings.present[place] else None
-            values_and_why = [values[place, column], reasons[name][place], judged_shares[name][place]]
-            counts = [length, judgments.count[place]]
-            rows.append([key, text, name, measure, *values_and_why, *counts, asked.profile, asked.fingerprint])
+            scores = [values[place, column], reasons[name][place], judged_shares[name][place]]
+            cells = [*scores, length, judgments.count[place]]
+            rows.append([key, text, name, measure, *cells, asked.profile, asked.fingerprint])
     return header, rows
 
 
@@ -125,12 +129,12 @@ def explained(
     explanations: Mapping[str, Explanation],
     documents: Mapping[int, str],
     differences: Mapping[tuple[str, str], Difference],
-    split: Measure,
+    measure: Measure,
 ) -> dict:
     """The JSON document of one query: the values of each system, and the lists that they were computed from.
 
     query: its key; explanations: by system; documents: their keys by pk; differences: by (first, second) system,
-    in the measure `split` and by rank. Each system has an ideal list, since under ideal=retrieved they differ.
+    in this measure, split by rank. Each system has an ideal list, since under ideal=retrieved they differ.
     """
     results = [
         {
@@ -146,7 +150,7 @@ def explained(
         "query": query,
         "results": results,
         "differences": [
-            {"measure": str(split), "first": first, "second": second} | _split(difference)
+            {"measure": str(measure), "first": first, "second": second} | _by_rank(difference)
             for (first, second), difference in differences.items()
         ],
     }
@@ -155,12 +159,13 @@ def explained(
 def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
     """The numbers of a system on the query with this key: the value of each measure, by the name of the measure.
 
-    reason: "counted", or why the query does not count in the first measure; why: the same of each measure in which
-    it counts in no mean; lowest, highest: the bounds of the first measure, where they were asked for.
+    reason: "counted", or why the query does not count in the first measure; why: the reasons by measure, of those
+    in which the query does not count; lowest, highest: the bounds of the value in the first measure, where they
+    were asked for.
     """
     measures = list(map(str, evaluation.measures))
     first = measures[0]
-    row = evaluation.per_query.index.get_loc(query)  # of the query, in all arrays
+    row = evaluation.per_query.index.get_loc(query)  # the row of the query in the bounds
     reasons = {measure: evaluation.reasons[measure, system][query] for measure in measures}
     return {
         "reason": reasons[first],
@@ -170,7 +175,7 @@ def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
     }
 
 
-def _split(split: Difference) -> dict:
+def _by_rank(split: Difference) -> dict:
     """The difference of two systems on a query, for JSON: the two values, and what each rank adds to them.
 
     The part with rank 0 has the values of an empty list. one_ideal: whether both systems have the same ideal list,
@@ -205,7 +210,7 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
     """The CSV table of the document of `explained`: a row for each rank of each list.
 
     The column `list` says what a row is from:
-    ranking: the list of a system. The row repeats the values of the system, which are named by `numbers`.
+    ranking: the list of a system. The row repeats the values of the system, whose columns `numbers` names.
     ideal: the ideal list. The row names a system only under ideal=retrieved, where each has its own ideal list.
     difference: the lists of two systems, which the columns `system` and `against` name. The column `of` names a
     measure, and `difference` is a subtraction: what the rank adds to the measure in the list of `system`, minus
@@ -217,7 +222,7 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
     columns_of_system = [*numbers, "reason"]
     header = ["query", "list", "system", "rank", "document", "title", "judgment", "gain", "discount", "adds"]
     header += ["dcg", "of", "against", "difference", *columns_of_system, "profile", "options"]
-    rows: list[dict] = []
+    rows: list[dict] = []  # each with some of the columns; its other cells stay empty
     for entry in document["results"]:
         shared_cells = {"list": "ranking", "system": entry["system"]}
         shared_cells |= {name: entry[name] for name in columns_of_system}

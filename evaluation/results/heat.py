@@ -58,7 +58,7 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
     """A row for each query, in the order of the record: pk, key, text, and a Cell for each system in `values`.
 
     mean, spread (the highest less the lowest value): of the values that count, None without any; why: the reasons
-    why the others do not count, as text; judged: the number of judgments.
+    why other values do not count, as text; judged: the number of judgments.
     """
     queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
     result = []
@@ -96,8 +96,8 @@ def highest(evaluation: Evaluation) -> float:
 def legend(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of the legend: the range of each shade, and why some queries have none.
 
-    uncounted: how many queries count for no system; undefined: whether none of these has a value; why: the
-    reasons.
+    below: whether any value is below the score of an empty list; uncounted: how many queries count for no system;
+    undefined: whether none of these has a value; why: the reasons why they do not count.
     """
     # Each of the five shades is between two neighbouring ends.
     ends = [highest(evaluation) * step / 5 for step in range(6)]
@@ -123,7 +123,7 @@ def picture(evaluation: Evaluation, grid: Shaded) -> dict:
     context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": charts.ends(measure)}
     if queries * systems > MOST_CELLS:
         return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
-    # In pixels: 3 for each query beside the names of the systems. Fewer queries fit on every screen.
+    # In pixels: 3 for each query, and 90 for the names of the systems. Up to 60 queries fit on every screen.
     least_width = max(280, 3 * queries + 90) if queries > 60 else None
     rows_of_record = rows(evaluation, grid)
     spec = chart(evaluation, [rows_of_record[place] for place in order])
@@ -144,7 +144,7 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
     cells = []
     for row in rows:
         for name, cell in zip(evaluation.names, row["values"], strict=True):
-            cells.append({"query": row["key"], "system": name, **_drawn(cell)})
+            cells.append({"query": row["key"], "system": name} | _value_and_look(cell))
     return charts.heat_map(
         cells,
         queries,
@@ -154,8 +154,8 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
     )
 
 
-def _drawn(cell: Cell) -> dict:
-    """The value with four decimals, since tables and files have all digits, and what makes its shade special."""
+def _value_and_look(cell: Cell) -> dict:
+    """The value with four decimals, since tables and files have all digits, and `below` or `why` for a hatch."""
     value = None if cell.value is None else round(cell.value, 4)
     if cell.why:
         return charts.uncounted(value, cell.why)
@@ -163,7 +163,7 @@ def _drawn(cell: Cell) -> dict:
 
 
 def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
-    """For each system its standing and its line as (shade, SVG path) pairs.
+    """For each system its standing and its line of the heat map as (shade, SVG path) pairs.
 
     A path has a rectangle for each run of neighbouring queries with its shade. A query is one unit wide, a line
     one unit high. UNDEFINED_SHADE has no path. shades: object[queries, systems], in the order of the picture.

@@ -57,20 +57,21 @@ def tested(evaluation: Evaluation, selection: Selection) -> Compared:
 def rows_against(baseline: str, result: Compared) -> list[dict]:
     """The rows of `Compared.rows` with this baseline, the highest difference first, with more members for pages.
 
-    adjusted: the corrected p-value; significant: whether there is a verdict; lacking: text on how many more
+    adjusted: the corrected p value; significant: whether there is a verdict; lacking: text on how many more
     queries would decide; same: the text in place of an interval whose ends are equal.
     """
     rows = [row for row in result.rows() if row["baseline"] == baseline]
     for row in rows:
         row["adjusted"] = row["p_hsd"] if result.tests.correction == "hsd" else row["p_holm"]
         row["significant"] = row["verdict"] != CANNOT_TELL
-        more_queries = row["more"]
+        more_queries = row["more"]  # the estimate of how many more would decide
         if more_queries:
             row["lacking"] = f"over {MANY_QUERIES:,}" if more_queries > MANY_QUERIES else f"about {more_queries:,}"
+        elif row["significant"]:
+            row["lacking"] = "enough"
         else:
-            # "" where it is not known: without an estimate, and where so many queries usually show such a
-            # difference, but these did not.
-            row["lacking"] = "enough" if row["significant"] else ""
+            # Not known: there is no estimate, or as many queries usually show such a difference, and these do not.
+            row["lacking"] = ""
         row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
@@ -90,6 +91,7 @@ def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
     that differ significantly. most: how many systems are tested at most; None: MOST_COMPARED.
     """
     measure = evaluation.asked.measure
+    # best: the systems with the highest mean; further members are for _lead.html alone.
     context = highest(evaluation.means) if evaluation.means else {"best": []}
     context |= {"measure": measure, "degree": degree(measure)}
     selection = best_first(list(evaluation.means), most)  # None: there is no other system to test
@@ -101,7 +103,7 @@ def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
 
 
 def highest(means: Mapping[str, float]) -> dict[str, Any]:
-    """The facts of _highest.html: the systems that share the highest mean up to rounding, and the mean."""
+    """The facts of _lead.html: the systems that share the highest mean up to rounding (best), and the mean."""
     most = max(means.values())
     best = [name for name, mean in means.items() if isclose(mean, most, rel_tol=ROUNDING, abs_tol=ROUNDING)]
     return {"best": best, "mean": most, "only_one": len(means) == 1}
@@ -117,12 +119,13 @@ def by_verdict(rows: Sequence[Mapping]) -> dict:
     systems: dict[str, list[str]] = {CANNOT_TELL: [], HIGHER: [], LOWER: []}
     for row in rows:
         systems[row["verdict"]].append(row["system"])
-    queries = rows[0]["queries"]
+    queries = rows[0]["queries"]  # the same in all rows
     return {
         "near": systems[CANNOT_TELL],
         "beyond": systems[HIGHER],
         "below": systems[LOWER],
         "queries": queries,
+        # drawn: of queries from a log, those that were not taken for certain.
         "few": rows[0].get("drawn", queries) < FEWEST,
         "fewest": FEWEST,
     }

@@ -43,8 +43,9 @@ def product_text(row: Row) -> str:
 def linked(sides: Sequence[dict], whole_ranks: Sequence[Ranks]) -> list[dict]:
     """Copies of the lists with `links` to the next, and with texts on where each document stands beside.
 
-    Each list is compared with its neighbours: `came` of a row is on the list to the left, `goes` on that to the
-    right. whole_ranks: for each list the ranks of its documents, also below the rows that are shown.
+    Each list is compared with its neighbours: `came` of a row says where its document is in the list to the left,
+    `goes` where it is in the list to the right. whole_ranks: for each list the ranks of its documents, also below
+    the rows that are shown.
     """
     copies = [side | {"rows": [dict(row) for row in side["rows"]], "links": None} for side in sides]
     for (left, left_ranks), (right, right_ranks) in pairwise(zip(copies, whole_ranks, strict=True)):
@@ -101,6 +102,7 @@ def links(left: dict, right: dict) -> dict:
     for pk in left_rows | right_rows:
         row = left_rows.get(pk) or right_rows[pk]
         y = _middle(row)
+        # None: the document is in one of the lists only.
         right_y = _middle(right_rows[pk]) if pk in left_rows and pk in right_rows else None
         if right_y is not None:
             path = f"M0 {y}C36 {y} 36 {right_y} 72 {right_y}"

@@ -37,8 +37,8 @@ class Alone:
 def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] = ()) -> list[Alone]:
     """The scores of systems by the grades of each machine whose scores an admin wants to see alone.
 
-    They are in the asked measure and in those `beside` it, from the cache where possible. One database query where
-    there is no such machine. ValueError as from `scores.evaluate`.
+    The scores are in the asked measure and in the measures `beside` it, from the cache where possible. One
+    database query where there is no such machine. ValueError as from `scores.evaluate`.
     """
     machines = record.machines(collection, JudgeUse.Use.ALONE)
     if not machines:
@@ -48,7 +48,7 @@ def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] =
     without_rules = Asked(asked.measure, asked.options)
 
     def score_by_each() -> list[Alone]:
-        data, _ = scores.read(collection, without_rules)  # without people's judgments
+        data, _ = scores.read(collection, without_rules)  # _: the judgments of people
         keys = data.queries["key"].tolist()
         results = []
         for machine_in_use in machines:

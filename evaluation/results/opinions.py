@@ -19,10 +19,11 @@ from ..scores import Asked
 def opinions(
     query: Query, documents: Mapping[int, Document], grades: Mapping[int, float], asked: Asked
 ) -> list[dict]:
-    """The context of each document: its judgment, its ratings, and how these became the judgment.
+    """The context of each document: its judgment, its ratings, and what tells how these became the judgment.
 
-    The template _made.html tells the last. decision: the adjudication, None without one; uses_decisions: whether
-    the options let it override the ratings. documents, grades: by pk of the document. Two database queries.
+    grade: the judgment, None without one; graded: how many ratings have a grade; decision: the adjudication, None
+    without one; uses_decisions: whether the options let it override the ratings; rule: how ratings are combined,
+    in words. documents, grades: by pk of the document. Two database queries.
     """
     with_ratings = Prefetch("ratings", Rating.objects.counted().select_related("grade", "rater"))
     pairs = Pair.objects.filter(query=query, document__in=documents).select_related("adjudication__grade")

@@ -1,4 +1,7 @@
-"""The difference of the values of two lists, split by rank: as a table and as a sentence."""
+"""The difference of the values of two lists, split by rank: as a table and as a sentence.
+
+A part is what one rank adds to each of the two values.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
@@ -48,13 +51,14 @@ def as_table(
     return {
         "measure": measure,
         "label": f"{measure} {asked.fingerprint}",
-        "another": asked.measure if measure != asked.measure else None,  # it cannot be split
+        "another": asked.measure if measure != asked.measure else None,  # the asked measure, if it cannot be split
         "first": first,
         "others": [second for _, second in pairs],
         "sentences": [sentence(first, second, split) for (_, second), split in differences.items()],
         # Whether a rank weighs the same in all lists, since they have the same ideal list.
         "one_ideal": all(split.one_ideal for split in splits),
         "rows": table_rows(splits, discounts),
+        # The values themselves, in the form of the rows.
         "total": [Part(rank=0, first=split.first, second=split.second) for split in splits],
     }
 
@@ -140,7 +144,8 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
 def steps_in_words(steps: Sequence[tuple[int, float]]) -> str:
     """The steps as "0.2126 at rank 2, 0.1011 at rank 3 and 0.0500 at four other ranks", the largest first.
 
-    The text is "" where the steps are too small to be visible. steps: (rank, difference), all of one sign.
+    The text is "" where the steps are too small to be visible. steps: (rank, what it adds to the difference), all
+    of one sign.
     """
     largest_first = sorted(steps, key=lambda step: -abs(step[1]))
     named_steps = [(rank, step) for rank, step in largest_first if abs(step) >= LEAST_VISIBLE]

@@ -36,8 +36,7 @@ def chosen_in(request: HttpRequest, names: list[str]) -> list[str]:
         refuse_unknown("system", name, sorted(names))
     if len(chosen) > MOST_LISTS:
         raise CannotAnswer(f"at most {MOST_LISTS} systems stand side by side, not {len(chosen)}.")
-    worst = names[-1:]  # none where there are no systems
-    chosen = chosen or worst
+    chosen = chosen or names[-1:]  # the worst, or none where there are no systems
     if len(chosen) == 1:
         # The best of the others: if the chosen system is the best itself, that is the second.
         chosen += [name for name in names if name not in chosen][:1]

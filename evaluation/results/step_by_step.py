@@ -26,7 +26,7 @@ LARGE_FROM_RANKINGS = 20_000  # rankings: the whole page of fewer takes about a 
 
 
 def step_by_step(section: str) -> Callable[[View], View]:
-    """A decorator of view(request, collection, asked): where that takes long, quick pages come before its own.
+    """A decorator of view(request, collection, asked): where the view takes long, quick pages come before it.
 
     These are the first steps: each shows what is known so far, and leads the browser to the next by itself.
     section: of the navigation, for the first steps.
@@ -49,13 +49,13 @@ def _respond(view: View, section: str, request: HttpRequest, collection: Collect
     ratings change single queries, and only these are computed again.
     """
     version = record.version(collection)
-    # A set in the cache, empty at first, with ALL in it once the page was made. It is kept for the version that an
-    # import changes and a rating does not: after an import the first steps come again.
+    # The cache keeps one set for all requests, empty at first; ALL is added to it below, once the page was made.
+    # An import changes `version.unrated`, a rating does not: after an import the first steps come again.
     steps_made = cache.count(collection, version.unrated, ("drawn", section, asked), set)
     step = request.GET.get(STEP, "")
     is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
-    # The step ALL is not in NEXT_STEP: it is the view. An address with ?chart= is that of a picture.
-    if is_small or steps_made or step not in NEXT_STEP or "chart" in request.GET:
+    # Only the first steps are in NEXT_STEP. An address with ?chart= is that of a picture.
+    if is_small or ALL in steps_made or step not in NEXT_STEP or "chart" in request.GET:
         response = view(request, collection, asked)
         steps_made.add(ALL)
         return response

@@ -25,9 +25,9 @@ def older_texts(collection: Collection) -> int:
 def trust_of(evaluation: Evaluation) -> dict:
     """The context about reliability: judged share, holes, undefined queries.
 
-    look: whether a judged share is so low that the page warns of it; holes, places: unjudged documents, of so many
-    in all lists; undefined, why: queries that do not count for the system with most of them; negative: queries
-    with a judgment below 0.
+    judged: the mean judged share of the systems; look: whether a judged share is so low that the page warns of it;
+    holes, places: unjudged documents, of so many in all lists down to the cutoff; undefined, why: queries that do
+    not count for the system with most of them; negative: the number of queries with a judgment below 0.
     """
     standings = evaluation.standings
     holes, places = evaluation.holes
@@ -55,8 +55,8 @@ def by_judged_share(standings: Sequence[Standing]) -> dict[float, Standing]:
 def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dict | None:
     """The context of _uneven.html: the most and the least judged system, and if the latter may be better or worse.
 
-    None where they are judged alike, and for a measure that does not read the judgments of what a system returned.
-    lowest: the lowest grade of the scale.
+    None where all systems are judged about alike, and for a measure that does not read the judgments of what a
+    system returned. lowest: the lowest grade of the scale.
     """
     options, definition = evaluation.asked.options, MEASURES[evaluation.asked.measure.name]
     standing_by_share = by_judged_share([evaluation.standing(name) for name in systems])

@@ -52,7 +52,7 @@ def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Docum
         if isnan(row.grade):
             yield format_html("the {} result is unjudged", word)
             break
-    # Both down to the cutoff, by document.
+    # The rows of both lists down to the cutoff, by pk of the document.
     lower_rows = {row.document: row for row in lower.explanation.ranking}
     higher_rows = {row.document: row for row in higher.explanation.ranking}
     # The loss of a document: the DCG that it adds in `higher` less what it adds in `lower`.

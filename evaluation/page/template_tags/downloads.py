@@ -15,11 +15,12 @@ def downloads(name: str, *args, keep: str = "", of: str = "", json: str | None =
     name, args: of their addresses, without the ending; keep: the query string; of: what the table holds, where the
     heading beside the links does not say it; json: the name for JSON where it differs, "" for none.
     """
+    # (name of the address without the ending, ending, label)
     files = [(name, "csv", f"CSV {of}".strip()), (name, "xlsx", "Excel")]
     if json != "":
         files.append((json or name, "json", "JSON"))
     return format_html_join(
         "",
         '<a href="{}{}">{}</a>',
-        ((reverse(f"{each}_{ending}", args=args), keep, label) for each, ending, label in files),
+        ((reverse(f"{address}_{ending}", args=args), keep, label) for address, ending, label in files),
     )

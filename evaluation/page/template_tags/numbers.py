@@ -28,9 +28,9 @@ register.simple_tag(words.counted)
 def shaded(cells: Iterable[tuple[float | None, bool, str, str]], exact: bool) -> SafeString:
     """The cells of a row of scores on shades.
 
-    cells: (value, whether it is below the neutral point, CSS class, why it counts in no mean). exact: with all
-    digits in the tooltip; without them, a page of thousands of cells is a fifth as large. Nothing is escaped: no
-    part is a user's text.
+    cells: (value, whether it is below the score of an empty list, CSS class, why it counts in no mean or "").
+    exact: with all digits in the tooltip; without them, a page of thousands of cells is a fifth as large. A cell
+    with a reason has them in any case. Nothing is escaped: no part is a user's text.
     """
     return SafeString(
         "".join(

@@ -17,8 +17,11 @@ from ...scores.asked import DEFAULTS, short_query_string
 @admin_page
 @with_options("expected", redirects=False)
 def default_options(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """What the default is and what it would become. It is one page away from the options, as it holds for all."""
-    now = Asked.of(collection)
+    """What the default is and what it would become. A new default holds for all, so a page of its own asks first.
+
+    usual, named: the query strings of Idealist's defaults and of the asked options.
+    """
+    now = Asked.of(collection)  # the present default
     context = page(request, collection, "results", asked) | {
         "now": now,
         "changes": asked.texts != now.texts,

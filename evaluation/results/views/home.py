@@ -48,6 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
     # Analysts and admins have their pages in English, raters in their language.
     if roles - {Role.RATER} or may_make(request.user):
         in_english()
+    # A collection that was put away can only be read.
     in_use = [row for row in rows if not row["collection"].put_away_at]
     add_facts(request.user, in_use)
     context = {
@@ -81,10 +82,10 @@ def add_facts(user: User, rows: Sequence[dict]) -> None:
             continue
         version = record.version(collection)
         row |= figures_of(collection, version) | {"leader": None}
-        key = ("leader", *sorted(by_default(collection).items()))  # it depends on the default options
+        key = ("leader", *sorted(by_default(collection).items()))  # the leader depends on the default options
         is_cached = cache.is_counted(collection, version, key)
         to_read = 0 if is_cached else rankings_of(collection, version)
-        # Nothing was read yet. A collection is read first whatever its size, else a large one would never be read.
+        # The first collection to read is read whatever its size: else a large one would never be read.
         is_first = rankings_left == RANKINGS_AT_ONCE
         if not to_read or to_read <= rankings_left or is_first:
             row["leader"] = cache.count(collection, version, key, partial(leader_of, collection))
@@ -162,7 +163,11 @@ def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:
 
 
 def leader_of(collection: Collection) -> dict | None:
-    """The facts on the system with the highest mean; None where no system has one, or the options do not fit."""
+    """The facts on the system with the highest mean; None where no system has one, or the options do not fit.
+
+    best: the systems that share the highest mean; judged: the name of the measure of the judged share; uneven,
+    unjudged: as from `warning_of`.
+    """
     try:
         evaluation = evaluated(collection, Asked.of(collection))
     except ValueError:  # the default options do not fit the collection any more
@@ -170,17 +175,17 @@ def leader_of(collection: Collection) -> dict | None:
     if not evaluation.means:
         return None
     first = evaluation.standings[0]  # of the system with the highest mean
-    leader = {
-        **highest(evaluation.means),
+    facts = highest(evaluation.means)
+    if len(facts["best"]) == 1:  # systems that share the mean have intervals of their own
+        facts |= {"low": first.low, "high": first.high}
+    return {
+        **facts,
         **warning_of(evaluation, record.scale(collection)),
         "measure": str(evaluation.asked.measure),
         "queries": first.queries,
         "label": evaluation.label,
         "judged": str(evaluation.asked.judged),
     }
-    if len(leader["best"]) == 1:  # systems that share the mean have intervals of their own
-        leader |= {"low": first.low, "high": first.high}
-    return leader
 
 
 def warning_of(evaluation: Evaluation, scale: Sequence[float]) -> dict:

@@ -44,7 +44,8 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
         expected = wanted_in(request)  # whether the address asks for expected values
         key = ("overview", asked, expected, basis_of(collection, expected))
         context |= cache.whole(collection, key, lambda: results(collection, asked, expected))
-        # Not cached with the results: gold and the name of the collection change while scores stay the same.
+        # Not cached with the results: these change while scores stay the same. Gold: pairs with a known grade, by
+        # which raters are checked. The title of the chart of means has the name of the collection.
         context["gold"] = gold_hits(collection)
         # In a new dict, since the present one is in the cache and must not change.
         context["charts"] = context["charts"] | {"means": named_means(collection, context)}
@@ -56,13 +57,13 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     """The context about scores. It is the same for all readers until the collection changes, so that it is cached.
 
-    expected: whether the address asks for expected values; a page has them without that, too, after rounds.
+    expected: whether the address asks for expected values; after rounds, which draw pairs to be judged, a page has
+    them without that, too.
     """
     other_measures = [*asked.cumulative, *asked.at_cutoffs]
-    bounds = bounded_in(collection, asked)
-    evaluation = evaluated(collection, asked, other_measures, bounds, judgments=True)
+    evaluation = evaluated(collection, asked, other_measures, bounded_in(collection, asked), judgments=True)
     evaluation = replace(evaluation, expecting=expecting(collection, asked, expected))
-    grades = record.scale(collection)
+    grades = record.scale(collection)  # lowest first
     alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)
     return {
         "evaluation": evaluation,
@@ -73,7 +74,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
         "alpha": alpha,
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
-        "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,
+        "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,  # for bounds
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
         "cautions": cautions(effective(asked.measure, asked.options), evaluation.judgments.grade),
         "described": options.in_force(asked),
@@ -112,7 +113,7 @@ def pictures(evaluation: Evaluation) -> dict:
         "matrix": matrix(evaluation, grid),
         "cutoffs": [measure.cutoff for measure in cutoffs],
         "curve": evaluation.across(cutoffs),
-        "gains": evaluation.across(evaluation.asked.cumulative),
+        "gains": evaluation.across(evaluation.asked.cumulative),  # CG, DCG and IDCG
         "gain_labels": evaluation.asked.labels_beside(evaluation.asked.cumulative),
         "charts": {
             "means": means_chart(evaluation),
@@ -135,9 +136,9 @@ def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
     evaluation = evaluated(collection, asked, asked.cumulative, bounded_in(collection, asked))
     evaluation = with_expected_in(request, collection, evaluation)
-    aged = older_texts(collection)
+    ratings_of_older_texts = older_texts(collection)
     return Files(
         f"{collection.slug}-systems-{asked.measure}",
-        table=lambda: csv_and_json.means(evaluation, aged),
-        json=lambda: csv_and_json.document(evaluation, older_texts=aged),
+        table=lambda: csv_and_json.means(evaluation, ratings_of_older_texts),
+        json=lambda: csv_and_json.document(evaluation, older_texts=ratings_of_older_texts),
     )

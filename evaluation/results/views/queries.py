@@ -42,7 +42,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         "q": q,
         "found": len(matching),
         "total": len(rows),
-        "hidden": parameters_without(request, ("q", "page")),
+        "hidden": parameters_without(request, ("q", "page")),  # hidden fields of the form for ?q=
         "heads": heat.heads(evaluation, sort),
         "key": heat.legend(evaluation, grid),
         # Whether cells carry all digits. Those of a large table have four decimals.

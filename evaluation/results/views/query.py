@@ -36,8 +36,8 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     rows = standings(evaluation, place)
     context = page(request, collection, "queries", asked) | {
         "query": query,
-        "keep": asked.keep,
-        "hidden": parameters_without(request, ["system"]),
+        "keep": asked.keep,  # the query string of links to other queries
+        "hidden": parameters_without(request, ["system"]),  # hidden fields of the form that chooses the systems
         "previous": pks[place - 1] if place else None,
         "next": pks[place + 1] if place + 1 < len(pks) else None,
         "bounded": any(row["lowest"] is not None for row in rows),
@@ -53,15 +53,16 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
     context |= controls(asked, rows, chosen)
     context |= compared(query, evaluation, place, rows, chosen)
     if "system" in request.GET:
-        context["keep"] = context["files"]  # links to other queries then keep the systems, too
+        context["keep"] = kept(asked, chosen)  # with the chosen systems, too
     return charted(request, "evaluation/query.html", context)
 
 
 def controls(asked: Asked, rows: list[dict], chosen: list[str]) -> dict:
     """The context of the choice of lists: a control for each of them, and one to add another.
 
-    files: the query string with the chosen systems; all: the rows, with that of the page where the system stands
-    beside the chosen ones. rows: as from `standings`, of all systems.
+    files: the query string with the chosen systems, for links to files and documents; all: the rows, each with the
+    query string of the page on which its system stands beside the chosen ones. rows: as from `standings`, of all
+    systems.
     """
     names = [row["system"] for row in rows]
     can_add = 1 < len(chosen) < min(MOST_LISTS, len(names))
@@ -85,16 +86,16 @@ def standings(evaluation: Evaluation, place: int) -> list[dict]:
 def standing(evaluation: Evaluation, system: str, place: int) -> dict:
     """The numbers of one system on a query. None: without a value, and for bounds not computed.
 
-    place: the row of the query in all arrays.
+    others: of nDCG, DCG and CG without the asked measure; judged: the judged share down to the cutoff. place: the
+    row of the query in all arrays.
     """
     asked = evaluation.asked
     bounds = evaluation.bounds.get((asked.measure, system))
 
     def value_and_why(measure: Measure) -> tuple[float | None, str]:
         """The value, and why it counts in no mean; "" where it counts."""
-        return none_for_nan(evaluation.values([system], measure)[place, 0]), evaluation.why([system], measure)[
-            place, 0
-        ]
+        value, why = evaluation.values([system], measure), evaluation.why([system], measure)  # [queries, 1]
+        return none_for_nan(value[place, 0]), why[place, 0]
 
     value, why = value_and_why(asked.measure)
     return {
@@ -171,7 +172,7 @@ def compared(query: Query, evaluation: Evaluation, place: int, rows: list[dict],
         "other_labels": asked.labels_beside(others(asked)),
         "parts": parts.as_table(split, explanations, asked),
         "worst": any(explanation.min_dcg for explanation in explanations),
-        "sums": arithmetic.sums(sides, explanations) if judged else [],
+        "sums": arithmetic.quotients(sides, explanations) if judged else [],
         "missed": lists.missed(whole_ranks, ideal, documents, cutoff),
         "running": running,
         "charts": {"running": running["chart"]} if running else {},
@@ -191,7 +192,7 @@ def not_judged(query: Query) -> NextStep:
 
 @files(many=["system"])
 def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    """The files of the query: sums and ranks of each system, and the differences of those side by side.
+    """The files of the query: values and ranks of each system, and the differences of those side by side.
 
     The CSV has a row for each rank of each system down to the cutoff, of the ideal list, and of each difference.
     """
@@ -209,23 +210,23 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
 def document_and_titles(
     request: HttpRequest, collection: Collection, asked: Asked, query: Query
 ) -> tuple[dict, dict[str, str]]:
-    """The JSON document of this query, and the titles of its documents by key.
+    """The JSON document of this query, and the titles of the documents in its lists, by key.
 
-    It has all systems, and the differences of those that the address chooses.
+    The JSON document has all systems, and the differences of those that the address chooses.
     """
     explanations = explanations_of(collection, asked, query)
     rows = (row for explanation in explanations.values() for row in (*explanation.ranking, *explanation.ideal))
-    documents = lists.titles({row.document for row in rows})  # by pk
-    keys = {pk: document.key for pk, document in documents.items()}
+    listed = lists.titles({row.document for row in rows})  # the documents of all lists, by pk
+    keys = {pk: document.key for pk, document in listed.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
     measure = parts.measure_of(asked)
     place = evaluation.per_query.index.get_loc(query.key)
     chosen = chosen_in(request, [row["system"] for row in standings(evaluation, place)])
     is_judged = any(explanation.reason != REASONS[NOT_JUDGED] for explanation in explanations.values())
     differences = parts.differences(explanations, chosen, measure) if chosen and is_judged else {}
-    document = csv_and_json.explained(evaluation, query.key, explanations, keys, differences, measure)
-    titles = {document.key: document.title for document in documents.values()}
-    return document | {"older_texts": older_texts_of(query)}, titles
+    as_json = csv_and_json.explained(evaluation, query.key, explanations, keys, differences, measure)
+    titles = {document.key: document.title for document in listed.values()}
+    return as_json | {"older_texts": older_texts_of(query)}, titles
 
 
 def older_texts_of(query: Query) -> int:

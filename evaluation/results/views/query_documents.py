@@ -46,14 +46,14 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
     ranks: (system, rank) pairs, with None where the system does not have the document. explained: explanations by
     system. Three database queries.
     """
-    rows = [row for explanation in explained.values() for row in explanation.ranking]
     # For each system the rank of each document, by pk.
     ranks_by_system = {
         name: {row.document: row.rank for row in explanation.ranking} for name, explanation in explained.items()
     }
+    rows = (row for explanation in explained.values() for row in explanation.ranking)
     best_first = sorted(rows, key=attrgetter("rank", "document"))
     grades = {row.document: row.grade for row in best_first}  # each document once, the best ranked first
-    best = list(grades)[:MOST_DOCUMENTS]
+    best = list(grades)[:MOST_DOCUMENTS]  # pks
     documents = Document.objects.in_bulk(best)
     sources = {pk: source_of(document) for pk, document in documents.items()}
     presentation = latest_of(collection)

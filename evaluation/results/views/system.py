@@ -47,9 +47,9 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         "fingerprint": evaluation.fingerprint_of(asked.measure),
         "present": int(rankings.present.sum()),  # queries with a ranking
         "queries": len(rows),
-        "listed": len(rankings.documents),
-        "deepest": int(rankings.length.max(initial=0)),
-        "defined": len(counting_rows),
+        "listed": len(rankings.documents),  # documents in all rankings together
+        "deepest": int(rankings.length.max(initial=0)),  # the length of the longest ranking
+        "defined": len(counting_rows),  # queries that count
         "below": any(row["below"] for row in counting_rows),
         **paged(request, rows, ROWS_PER_PAGE),
     }
@@ -103,11 +103,8 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
-
-    def counting_and_high_first(row: dict) -> tuple[bool, float]:
-        return row["why"] != "", -(row["value"] or 0)
-
-    return sorted(rows, key=counting_and_high_first)
+    # Those that count come first, the highest value first.
+    return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
 
 
 @files()
