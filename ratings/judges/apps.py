@@ -11,7 +11,7 @@ class JudgesConfig(AppConfig):
     def ready(self) -> None:
         """Register what other rooms, the packages of `ratings`, call here: runs that are due, a pause, and checks.
 
-        They cannot import it themselves, since this room can be taken out.
+        They do not import this room, which can be taken out.
         """
         from ..collection import putting_away  # these need the models
         from ..copies import rules

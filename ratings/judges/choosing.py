@@ -98,7 +98,7 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
         return sorted(unjudged_pairs)
     pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     pairs = list(pool.order_by("query", "document").values_list("query", "document"))
-    return pairs if choice == Choice.POOL else _random_sample(pairs, **options)
+    return pairs if choice == Choice.POOL else _random_sample(pairs, **options)  # else RANDOM, with size and seed
 
 
 def unanswered_rows(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:

@@ -91,6 +91,7 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
         )
     key_fields = choosing.KEY_FIELDS[model]
     new_asks = wanted_asks - _take_over_rows(run, wanted_asks)
+    # In the order of `asks`, which is that of the calls.
     for piece in batched((ask for ask in asks if ask in new_asks), choosing.ROWS_PER_STATEMENT):
         keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
         rows = [model(run=run, version_id=version.pk, **key) for key in keys]

@@ -177,7 +177,7 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
     }
     is_refused = sent is not None and not sent.is_valid()
     if isinstance(sent, RunForm) and not is_refused:
-        context |= run_estimate(sent)
+        context |= run_estimate(sent)  # "plan", "start" and "hours"; or only "problem" if the run cannot start
     cannot_start = "problem" in context
     return render(request, "ratings/judge.html", context, status=400 if is_refused or cannot_start else 200)
 
@@ -252,7 +252,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "asked": labels.get(problem, ""),  # the problem that the log is narrowed to
         "models": list(named_models),
         "no_worker": no_worker_warning() if may_wait else "",
-        **paged(request, answers, ROWS_PER_PAGE),
+        **paged(request, answers, ROWS_PER_PAGE),  # "page" of the call log, and "numbers" of its pages
     }
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
 

@@ -57,7 +57,7 @@ class Failed(Exception):
 class Endpoint:
     """The address of an API, checked once, and its key."""
 
-    place: pull.Place
+    place: pull.Place  # host, port, path and query of the URL
     key: str = ""
 
     @classmethod
