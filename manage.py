@@ -25,9 +25,10 @@ def is_curable(error: Exception) -> bool:
 
 
 def main() -> None:
+    """Run the command of the command line. Errors that an operator can cure are one line, without a traceback."""
     if sys.argv[1:] == ["--version"]:
         project = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text(encoding="utf-8"))["project"]
-        sys.exit(print("Idealist", project["version"]))
+        sys.exit(print("Idealist", project["version"]))  # None, which is the exit status 0
     if sys.argv[1:] == ["doctor"]:  # it also tells what is wrong with the settings
         from config.health import doctor
 

@@ -90,8 +90,8 @@ def openapi_schema(prefix: str) -> dict:
     """
     schema = api.get_openapi_schema(path_prefix=prefix)
     problem_schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = problem_schema.pop("$defs")  # the schemas to which it refers
-    schema["components"]["schemas"] |= parts | {"ProblemDocument": problem_schema}
+    referenced_schemas = problem_schema.pop("$defs")  # pydantic nests them; OpenAPI has all schemas side by side
+    schema["components"]["schemas"] |= referenced_schemas | {"ProblemDocument": problem_schema}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
     for operation in operations:
@@ -169,7 +169,10 @@ Allowed = dict[str, dict[str, bool]]  # by method, the parameters that it takes,
 
 
 def with_checks(view: Callable[..., HttpResponse], allowed: Allowed, body: str) -> Callable[..., HttpResponse]:
-    """The view, wrapped so that only well-formed requests reach it. `body`: the media type of one that is sent."""
+    """The view, called only if `refuse_malformed` accepts the request. A Problem becomes the response.
+
+    `body`: the media type that a body must have.
+    """
 
     @csrf_exempt
     @login_not_required
@@ -271,8 +274,8 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")  # {slug} for <slug:slug>
         operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root is not described
         allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
-        content = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
-        (body_type,) = content
+        # The one media type of its body; JSON for a call that has none.
+        [body_type] = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
         pattern.callback = with_checks(pattern.callback, allowed, body_type)
     return patterns, app, namespace
 

@@ -135,7 +135,7 @@ def server_on(listener: socket.socket, application: Callable) -> Server:
 
 
 def prepared(environment: Mapping[str, str]) -> None:
-    """Load the pages while another process prepares the database and files. Raises SystemExit.
+    """Load the pages while another process prepares the database and files. Raises SystemExit if that one fails.
 
     The application is made later: it serves the static files that are there when it is made.
     """
@@ -170,7 +170,8 @@ def main(place: str, *options: str) -> None:
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # that may be open
     files = 2**14 if most_files == resource.RLIM_INFINITY else min(2**14, most_files)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most_files))
-    environment = dict(os.environ)  # without the short waits of pages: an import may wait longer for a lock
+    # Of other processes. Copied before `config.loading` sets the short waits of pages: an import may wait longer.
+    environment = dict(os.environ)
     host, _, port = place.rpartition(":")
     try:
         if "--prepare" in options:

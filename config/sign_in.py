@@ -110,8 +110,7 @@ def mail() -> dict:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        parts = urlsplit("")  # no scheme, so that it is refused below
-        port = None
+        parts, port = urlsplit(""), None  # without a scheme, so that it is refused below
     if parts.scheme not in MAIL_PORTS or not parts.hostname:
         raise ImproperlyConfigured(
             "IDEALIST_MAIL is not the address of a mail server; write smtp+tls://user:password@host:587, "

@@ -16,7 +16,11 @@ class RatingsConfig(AppConfig):
     name = "ratings"
 
     def ready(self) -> None:
-        """Tell the lower rooms what the upper ones do for them."""
+        """Register what the upper rooms, which are packages here, do for the lower ones, which never import them.
+
+        Each list or dict below belongs to a lower room, which calls the functions in it. A chore is what a worker
+        does again and again.
+        """
         from allauth.mfa import signals  # these need the models
         from django.contrib.auth.signals import user_logged_in, user_login_failed
 

@@ -99,6 +99,7 @@ class Collection:
     ) -> Imported:
         """The rankings of a system: {query: [documents, best first]}, {query: {document: score}}, or a frame with
         the columns query_id, doc_id and score. keep_first: a document that is there twice keeps its better place.
+        key: the same run sent again with it is imported once. progress: called after each batch.
         """
         members = {"system": system, "keep_first": keep_first}
         return send(self._wire, self._path, "rankings", rankings_of(run), members, key=key, progress=progress)

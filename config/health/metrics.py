@@ -155,12 +155,10 @@ def watch_metrics() -> Iterator[Metric]:
 
     The labels are ids, since names can be secret, and the kind of baseline.
     """
-    labels = ["collection", "watch"]
     families = {}
-    for name, text in OF_WATCH.items():
+    for name, text in (OF_WATCH | OF_BASELINE).items():
+        labels = ["collection", "watch", *(["baseline"] if name in OF_BASELINE else [])]
         families[name] = GaugeMetricFamily(f"idealist_watch_{name}", text, labels=labels)
-    for name, text in OF_BASELINE.items():
-        families[name] = GaugeMetricFamily(f"idealist_watch_{name}", text, labels=[*labels, "baseline"])
     for watch in Watch.objects.filter(collection__slug__isnull=False).order_by("pk"):
         for name, baseline, value in watch_values(watch):
             if value is not None:
@@ -169,7 +167,10 @@ def watch_metrics() -> Iterator[Metric]:
 
 
 def watch_values(watch: Watch) -> Iterator[tuple[str, list[str], float | None]]:
-    """Yields name, kind of baseline ([] for a metric of the watch) and value of each metric of the watch."""
+    """Yields (name, [kind of baseline], value) of each metric of the watch; [] for one that has no baseline.
+
+    A gap is a last night in which the search gave no answer. A verdict compares a night with one baseline.
+    """
     yield "gap", [], float(lookup.gap_at_end(watch) is not None)
     yield "alarms", [], len(watch.open_alarms())
     night = lookup.last_night(watch)

@@ -192,7 +192,7 @@ def sections_of(tokens: Sequence[Token]) -> Iterator[Section]:
 
 def sentences_of(tokens: Sequence[Token]) -> Iterator[str]:
     """Yields the sentences of the text, the rows of its tables and the lines of its code blocks."""
-    row: list[str] | None = None
+    row: list[str] | None = None  # the cells of the row of a table that is open; None outside of rows
     for token in tokens:
         if token.type == "tr_open":
             row = []

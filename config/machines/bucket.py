@@ -40,6 +40,7 @@ def errors_of_files() -> Iterator[None]:
         yield
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
+        # 404 also answers a request to a bucket that does not exist, which is no missing file.
         if error.response["ResponseMetadata"].get("HTTPStatusCode") == 404 and code != "NoSuchBucket":
             raise FileNotFoundError("The file is not in the store.") from error
         raise ConnectionError(f"The store of files refuses a request: {code or error}") from error

@@ -22,7 +22,7 @@ class Files(FileBasedCache):
         try:
             with open(handle, "wb") as file:
                 self._write_content(file, timeout, value)
-            os.link(path, self._key_to_file(key, version))
+            os.link(path, self._key_to_file(key, version))  # for the second of two at once the name exists
             return True
         except FileExistsError:
             return False

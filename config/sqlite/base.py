@@ -34,7 +34,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             self._wait_at_most(max(0.0, deadline - monotonic()))
             super()._start_transaction_under_autocommit()
-            self._wait_at_most(timeout)
+            self._wait_at_most(timeout)  # the usual time again, for the statements of the transaction
         except BaseException:
             self._release()
             raise

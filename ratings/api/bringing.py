@@ -146,7 +146,7 @@ def import_documents(request: TokenRequest, slug: str, body: DocumentsIn, idempo
 
     Texts that are left out, and fields that are empty, stay as they are.
     """
-    texts = {"title", "body", "url"}
+    texts = {"title", "body", "url"}  # a text that was not sent is left out, and then stays as it is
     rows = (
         (f"/documents/{n}", {**row.fields, "id": row.key, **row.model_dump(include=texts, exclude_unset=True)})
         for n, row in enumerate(body.documents)
@@ -167,6 +167,7 @@ def import_rankings(request: TokenRequest, slug: str, body: RankingsIn, idempote
     if total > RESULTS_PER_BATCH:
         detail = f"These are {total:,} results; send at most {RESULTS_PER_BATCH:,} at a time."
         raise Problem(413, detail, kind="too-many-results")
+    # The rows name their query by its key, and their system themselves, as the run tag in a file of TREC does.
     choices = {"order": body.order, "keep_first": body.keep_first, "queries_by": "key", "system_from": "tag"}
     return import_batch(request, slug, idempotency_key, body, result_rows(body), intake.import_run, **choices)
 

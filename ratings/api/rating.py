@@ -172,13 +172,12 @@ def save_my_ratings(request: TokenRequest, slug: str, body: OwnBatch):
     elsewhere meanwhile is not saved, and its result says so. A batch that is sent again changes nothing.
     """
     rater = rater_in(request, slug)
-    tasks = [queue.task(rater, row.token) for row in body.ratings]
+    tasks = [queue.task(rater, row.token) for row in body.ratings]  # None for a pair that was never assigned
     places_with_used_key = used_keys(rater, body.ratings, tasks)
     submissions: list[queue.Submission | None] = []
     errors: list[dict] = []
     for place, row in enumerate(body.ratings):
-        key_is_used = place in places_with_used_key
-        submission, problems = checked_rating(rater, place, row, tasks[place], key_is_used)
+        submission, problems = checked_rating(rater, place, row, tasks[place], place in places_with_used_key)
         submissions.append(submission)
         errors += problems
     if errors:
@@ -215,9 +214,9 @@ def used_keys(rater: Rater, rows: list[OwnIn], tasks: list[queue.Task | None]) -
 def checked_rating(
     rater: Rater, place: int, row: OwnIn, task: queue.Task | None, key_is_used: bool
 ) -> tuple[queue.Submission | None, list[dict]]:
-    """What is to be saved for a row, and no errors; or None, and its errors for a problem document.
+    """(what is to be saved for a row, []) or, for a row with errors, (None, its errors for a problem document).
 
-    `place`: of the row in the batch, from 0. `key_is_used`: by another rating.
+    `place`: of the row in the batch, from 0. `key_is_used`: whether its key came with another rating.
     """
     position = {"pointer": f"/ratings/{place}", "index": place}
     if task is None:
@@ -241,13 +240,13 @@ def checked_rating(
 def saved_rating(rater: Rater, row: OwnIn, task: queue.Task, submission: queue.Submission) -> dict:
     """Save the rating of a row, and return its result as a dict of `SavedOut`.
 
-    If nothing was saved it says why, and has the stored rating if that was changed elsewhere.
+    The result says why if nothing was saved, and has the stored rating if that was changed elsewhere.
     """
     result = {"token": row.token, "key": row.key, "saved": False}
     stored = task.rating  # None if the rater has not rated the pair yet
     try:
         rating = queue.save(rater, task, submission)
-        return result | {"saved": True} | saved_json(rating)
+        return result | {"saved": True} | saved_json(rating)  # which has revision, said and warm_up
     except queue.KeyUsed:  # by another call, after this one was checked
         reason = KEY_USED
     except limits.Reached as reached:

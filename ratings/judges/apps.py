@@ -9,7 +9,10 @@ class JudgesConfig(AppConfig):
     name = "ratings.judges"
 
     def ready(self) -> None:
-        """Tell the rooms below what they call here: runs that are due, a pause, and checks of rows of archives."""
+        """Register what other rooms, the packages of `ratings`, call here: runs that are due, a pause, and checks.
+
+        They do not import this room, which can be taken out.
+        """
         from ..collection import putting_away  # these need the models
         from ..copies import rules
         from ..importing import chores

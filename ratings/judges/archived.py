@@ -17,7 +17,7 @@ def check_run(line: Line) -> None:
 
 
 def check_version(line: Line) -> None:
-    """Raises ValueError for a wrong version. Replaces its `sampling` and `parts` by their checked forms."""
+    """Raises ValueError for fields that no JudgeVersion has. Replaces `sampling` and `parts` by checked forms."""
     line["sampling"] = checked_sampling(line["sampling"])
     if line["parts"] != {}:
         line["parts"] = Presented.read(line["parts"]).as_json()

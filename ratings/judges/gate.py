@@ -6,10 +6,10 @@ MEASURING_CHOICES = (JudgeRun.Choice.SAMPLE, JudgeRun.Choice.RATED, JudgeRun.Cho
 
 
 def refusal(judge: Judge, choice: str) -> str:
-    """Why a run of this choice may not begin, with the cure; "" if it may.
+    """Why a run over this choice of pairs (of JudgeRun.Choice) may not begin, with the cure; "" if it may.
 
     Runs that measure a judge are always allowed: on its sample, on pairs that people rated, on pairs that it
-    graded, and on probes.
+    graded, and on probes. All others wait until people have rated every pair of its sample.
     """
     if choice in MEASURING_CHOICES:
         return ""

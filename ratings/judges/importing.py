@@ -62,7 +62,10 @@ class GradesImport(RatingsImport):
         return report
 
     def _keep_one_machine(self, chosen_machine: str | None) -> None:
-        """Delete the grades of other machines than the chosen one. Refuse several machines without a choice."""
+        """Delete the grades of other machines than the chosen one, or without a choice than the only one.
+
+        Refuse the import if there are several and none is chosen, or if the chosen one gave no grade.
+        """
         machines = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
         if chosen_machine is None and len(machines) == 1:
             self.rater = machines[0]
@@ -79,7 +82,7 @@ class GradesImport(RatingsImport):
     def _write(self) -> None:
         """Write a run with the grades that the judge's version lacks. If it has them all, no run is written."""
         judge = self.collection.judges.filter(name=self.rater).first() or make_judge(self.collection, self.rater)
-        # Never sent, as this version has no address to ask; but the prompt of every version has both places.
+        # Never sent, as this version has no endpoint. But `make_version` refuses a prompt without the two places.
         text = "The prompt is not known. {query} {document}" if self.prompt is None else self.prompt
         settings = VersionSettings(
             self.model, template=prompts.OWN_TEMPLATE, own_prompt=text, sampling={}, structured=False, seed=None
@@ -104,7 +107,7 @@ class GradesImport(RatingsImport):
             graded=graded,
             ungraded=ungraded,
         )
-        for row in rows:  # made before their run, which has their number
+        for row in rows:  # they were made before their run, which stores how many they are
             row.run = run
         MachineGrade.objects.bulk_create(rows, batch_size=ROWS_PER_STATEMENT)
         note(Act.IMPORTED, self.collection, about=", ".join(file_names), kind="machine", judge=judge.name)

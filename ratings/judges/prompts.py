@@ -54,9 +54,10 @@ ANSWER_RULES = (
 
 
 def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_prompt: str = "") -> str:
-    """The prompt of a version: the template, or `own_prompt`, with scale and guidelines filled in.
+    """The prompt of a version: its template with scale and guidelines filled in.
 
-    {query} and {document} stay, for each pair. Raises ValueError with the cure.
+    `template`: a name in TEMPLATES, or OWN_TEMPLATE for the text of `own_prompt`. The places {query} and
+    {document} stay, to be filled in for each pair. Raises ValueError with the cure.
     """
     text = own_prompt.strip() if template == OWN_TEMPLATE else TEMPLATES[template].text
     if not scale:
@@ -118,14 +119,17 @@ def _pieces(parts: Iterable[Part], source: Mapping[str, Any]) -> list[str]:
 
 
 def _text_of_piece(piece: Piece) -> str:
-    """A piece as text, with its label; "" for a picture and for nothing."""
+    """A piece, which is what one part of the presentation shows, as text with its label.
+
+    "" for a picture and for a piece without text.
+    """
     if piece.kind == "image":
         return ""  # prompts have only text
-    if piece.html:
+    if piece.html:  # a rich text
         text = unescape(nh3.clean(_paragraph.sub("\n", piece.html), tags=set()))
     elif piece.kind == "table":
         text = "\n".join(" | ".join(map(text_of, row)) for row in piece.items)
-    elif piece.items:
+    elif piece.items:  # a list
         text = ", ".join(piece.items)
     else:
         text = piece.text

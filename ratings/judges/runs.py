@@ -55,16 +55,17 @@ ROW_FIELDS = [field.name for field in Answer._meta.fields]
 
 
 def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=None) -> JudgeRun:
-    """A new run that waits for a worker. Raises ValueError with the cure, also if the gate refuses it.
+    """A new run that waits for a worker. Raises ValueError with the cure.
 
-    `options` are those of the choice, and `limits` are fields of JudgeRun: at least `most_calls`.
+    `choice`: which pairs it asks about, of JudgeRun.Choice; `options`: of the choice, such as its size. `limits`:
+    fields of JudgeRun, at least `most_calls`. The gate refuses most choices until the judge is measured.
     """
     if not version.endpoint:
         raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
     if problem := gate.refusal(version.judge, choice):
         raise ValueError(problem)
     wire.Endpoint.of(version.endpoint)  # raises ValueError where its host may not be asked
-    asks = choosing.asks_of(version, choice, options)
+    asks = choosing.asks_of(version, choice, options)  # (query id, document id, repeat) of each call
     with transaction.atomic():
         run = JudgeRun.objects.create(version=version, choice=choice, options=options, by=by, **limits)
         _add_rows(run, asks)
@@ -74,9 +75,9 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=No
 
 
 def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
-    """Write a waiting row for each ask that the version has not answered and no other run holds.
+    """Write a waiting row for each of `asks` that the version has not answered and no other run holds.
 
-    Raises ValueError if the run would ask nothing.
+    An ask has the fields that identify a row, from `choosing.asks_of`. Raises ValueError if none is left.
     """
     version = run.version
     model = run.answers.model  # MachineGrade, or Probe in a run of probes
@@ -90,6 +91,7 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
         )
     key_fields = choosing.KEY_FIELDS[model]
     new_asks = wanted_asks - _take_over_rows(run, wanted_asks)
+    # In the order of `asks`, which is that of the calls.
     for piece in batched((ask for ask in asks if ask in new_asks), choosing.ROWS_PER_STATEMENT):
         keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
         rows = [model(run=run, version_id=version.pk, **key) for key in keys]
@@ -102,14 +104,11 @@ def _take_over_rows(run: JudgeRun, wanted_asks: set[tuple]) -> set[tuple]:
     """Move rows without an answer from runs that have ended into this run. Returns the asks of these rows."""
     model = run.answers.model
     rows = choosing.unanswered_rows(run.version, model).values_list("pk", *choosing.KEY_FIELDS[model])
-    row_ids = {}
-    for pk, *key in rows.iterator():
-        if tuple(key) in wanted_asks:
-            row_ids[tuple(key)] = pk
-    if row_ids:
-        taken_over = model.objects.filter(pk__in=among(list(row_ids.values()), "bigint"))
+    pk_by_ask = {ask: pk for pk, *fields in rows.iterator() if (ask := tuple(fields)) in wanted_asks}
+    if pk_by_ask:
+        taken_over = model.objects.filter(pk__in=among(list(pk_by_ask.values()), "bigint"))
         taken_over.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
-    return set(row_ids)
+    return set(pk_by_ask)
 
 
 def pause(run: JudgeRun) -> bool:
@@ -164,7 +163,7 @@ def _change(run: JudgeRun, old_states: list[str], new_state: str, **fields) -> b
 def work_due() -> None:
     """Work on the runs that wait, or whose worker died, until none is left: one of each collection, in turns.
 
-    So a run of one call a minute holds up only the others of its collection.
+    So a slow run, such as one of one call a minute, holds up only other runs of its collection.
     """
     turns_of_collections: dict[int, Iterator[None]] = {}  # each step does a short turn of the collection's run
     looked_at = -math.inf
@@ -221,7 +220,7 @@ class _Item(NamedTuple):
 
 
 class _Work:
-    """One worker's turn at a run. The threads only make calls; only the main thread uses the database."""
+    """One worker's work on a run, in short turns. Threads only make the calls; the main one uses the database."""
 
     def __init__(self, run: JudgeRun, turn_takers: Sized) -> None:
         """Raises ValueError if requests may not go to the address of the version."""
@@ -281,7 +280,7 @@ class _Work:
                     fields = problem_fields(MachineGrade.Problem.UNKNOWN, str(error))
                     self._keep(row, Outcome(0.0, fields), tries=0)
                     continue
-                row._state.fields_cache.clear()  # query and document: their texts are in the prompt
+                row._state.fields_cache.clear()  # frees query and document, whose texts are in the prompt
                 yield _Item(not_before=0.0, row_id=row.pk, row=row, prompt=prompt, try_number=1)
 
     def _next_item(self) -> _Item | None:
@@ -304,6 +303,7 @@ class _Work:
             if not self.reserved and not self._reserve():
                 return
             self.reserved -= 1
+            # Take the item out of where `_next_item` found it.
             if item is self.next_unasked:
                 self.next_unasked = None
             else:
@@ -329,6 +329,7 @@ class _Work:
 
     def _reserve(self) -> bool:
         """Count further calls in the database. False at the cap, or if the run was stopped."""
+        # Without a row once another worker has taken up the run, which raises `attempt`.
         still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
             run = still_ours.select_for_update().first()
@@ -431,7 +432,9 @@ class _Work:
             self.reserved = 0
         changes: dict[str, Any] = {name: F(name) + number for name, number in sums.items() if number}
         if "cost" in changes:
+            # The column holds no more than MOST_MONEY. The cap of the run is not meant: `_may_cost` heeds that.
             changes["cost"] = Least(changes["cost"], MOST_MONEY, output_field=JudgeRun._meta.get_field("cost"))
+        # Without a row once another worker has taken up the run, which raises `attempt`.
         still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
             if not still_ours.update(beat_at=timezone.now(), **changes):

@@ -19,7 +19,8 @@ def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
     """The new sample of about `size` pairs of the pool, drawn at random within each query, whether rated or not.
 
     Each query gets its share of the sample, and at least one pair. So the chance of a pair is known: the number of
-    drawn pairs of its query divided by the number of all. Raters get the same pairs as before. Raises ValueError.
+    drawn pairs of its query divided by the number of all pairs of the query. What raters get to rate stays as it
+    is. Raises ValueError for an empty pool.
     """
     pool = Pair.objects.filter(query__collection=judge.collection, wanted__gt=0, retired_at__isnull=True)
     documents_by_query = defaultdict(list)

@@ -11,7 +11,7 @@ from ..people.audit import Act, note
 def switch_on(version: JudgeVersion, use: str, by=None) -> JudgeUse:
     """Use the grades of this version, in place of those of another version of the judge. Returns the stored use.
 
-    Raises ValueError if it has no grade.
+    `use`: of JudgeUse.Use. Raises ValueError if the version has no grade.
     """
     if not version.grades.filter(state=MachineGrade.State.GRADED).exists():
         raise ValueError(f"Version {version.number} has graded no pair yet. Ask it first")

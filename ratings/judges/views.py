@@ -109,7 +109,7 @@ def drop_judge_sample(request: HttpRequest, collection: Collection, pk: int) -> 
 
 @record_act
 def use_judge(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Switch the use of a version's grades on, or off."""
+    """Switch a use on for the grades of the version in the form, or off if the form has no version."""
     judge = judge_of(collection, pk)
     form = UseForm(request.POST, judge=judge)
     if not form.is_valid():
@@ -173,11 +173,11 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
         "uses": uses_of(judge),
         "can_run": any(version.endpoint for version in judge_versions),
         "probed": probe_results(collection, judge_versions),
-        "least": short_value(collection.relevant_from),
+        "least": short_value(collection.relevant_from),  # from this grade on a probe got through
     }
     is_refused = sent is not None and not sent.is_valid()
     if isinstance(sent, RunForm) and not is_refused:
-        context |= run_estimate(sent)
+        context |= run_estimate(sent)  # "plan", "start" and "hours"; or only "problem" if the run cannot start
     cannot_start = "problem" in context
     return render(request, "ratings/judge.html", context, status=400 if is_refused or cannot_start else 200)
 
@@ -225,7 +225,10 @@ def judge_run(request: HttpRequest, collection: Collection, pk: int) -> HttpResp
 
 
 def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: ResumeForm) -> HttpResponse:
-    """The page of a run, with the form to resume it. Raises Http404 for an unknown `problem` in the address."""
+    """The page of a run, with the form to resume it and the call log.
+
+    With a `problem` in the address the log shows only calls that ended in it. Raises Http404 for an unknown one.
+    """
     answers = run.answers.select_related("query").defer("query__fields").order_by("pk")
     if answers.model is MachineGrade:  # and not Probe, which has no document
         answers = answers.select_related("query", "document").defer("document__body", "document__fields")
@@ -234,7 +237,7 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         answers = answers.filter(problem=problem)
     elif problem:
         raise Http404("There is no such reason.")
-    ungraded = run.answers.exclude(problem="").order_by()
+    ungraded = run.answers.exclude(problem="")
     problem_counts = ungraded.values("problem").annotate(n=Count("pk")).order_by("-n")
     labels = dict(MachineGrade.Problem.choices)
     named_models = run.answers.exclude(model="").order_by("model").values_list("model", flat=True).distinct()
@@ -246,10 +249,10 @@ def run_page(request: HttpRequest, collection: Collection, run: JudgeRun, form: 
         "form": form,
         "share": (run.graded + run.ungraded) / run.pairs if run.pairs else 1,
         "problems": [row | {"label": labels[row["problem"]]} for row in problem_counts],
-        "asked": labels.get(problem, ""),
+        "asked": labels.get(problem, ""),  # the problem that the log is narrowed to
         "models": list(named_models),
         "no_worker": no_worker_warning() if may_wait else "",
-        **paged(request, answers, ROWS_PER_PAGE),
+        **paged(request, answers, ROWS_PER_PAGE),  # "page" of the call log, and "numbers" of its pages
     }
     return render(request, "ratings/judge_run.html", context, status=400 if form.errors else 200)
 

@@ -57,7 +57,7 @@ class Failed(Exception):
 class Endpoint:
     """The address of an API, checked once, and its key."""
 
-    place: pull.Place
+    place: pull.Place  # host, port, path and query of the URL
     key: str = ""
 
     @classmethod
@@ -129,7 +129,10 @@ def body_of(
 
 
 def checked_sampling(sampling: Any) -> dict[str, Any]:
-    """The parameters. Raises ValueError for those that a call sets itself, and for lists, objects and the like."""
+    """The sampling parameters, such as {"temperature": 0}, as they are stored.
+
+    Raises ValueError for those that a call sets itself, and for lists, objects, null and numbers like NaN.
+    """
     if not isinstance(sampling, dict):
         raise ValueError('The sampling parameters are no JSON object, such as {"temperature": 0}')
     checked = {}

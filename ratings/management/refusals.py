@@ -63,11 +63,11 @@ def words(option: Option) -> str:
 
 
 def _value(option: Option) -> str:
-    """The value of the option as one types it: a word, or a list such as query=NAME,document=Doc.
+    """The value of the option as one types it: a word, or for a dict a list such as query=NAME,document=Doc.
 
-    None, for the whole or for one of the list, is what the person has to fill in: it becomes a word in capitals.
+    A value that the person has to fill in is None, as the whole or in the dict. It becomes a word in capitals.
     """
-    is_map = option.name == "map"
+    is_map = option.name == "map"  # the grades of words, else names of columns
     if option.value is None:
         return "WORD=GRADE" if is_map else "NAME"
     if isinstance(option.value, str):

@@ -48,6 +48,7 @@ def _deliver(delivery: Delivery) -> bool:
     else:
         arrived, answer = webhooks.send(receiver, delivery.notice, mail.usual_site(), now)
     ended_at = timezone.now()
+    # `delivery` was read before this try, so that `delivery.tries` does not count it.
     is_last_try = receiver.gone or delivery.tries + 1 >= len(MINUTES_TO_NEXT_TRY)
     if arrived or is_last_try:
         state = Delivery.State.DELIVERED if arrived else Delivery.State.GIVEN_UP
@@ -70,7 +71,7 @@ def by_mail(delivery: Delivery, user: User) -> tuple[bool, str]:
         return True, "Not sent: the person reads this collection no more."
     site = mail.usual_site()
     name = mail.name_in_mail(collection)
-    off = site + path_of("notices_off", receiver.pk)
+    off = site + path_of("notices_off", receiver.pk)  # the link that ends these mails
     context = {"notice": notice, "collection": name, "link": site + notice.path, "off": off}
     text = render_to_string("ratings/mail_notice.txt", context)
     if mail.send(user.email, f"{name}: {notice.get_kind_display()}", text, unsubscribe_link=off):

@@ -60,7 +60,7 @@ def _remind(rater: Rater, user: User, now: datetime) -> bool:
     if not Rater.objects.filter(pk=rater.pk, reminded_at=last_mail).update(reminded_at=now):
         return False
     site, name = mail.usual_site(), mail.name_in_mail(rater.collection)
-    off = site + path_of("no_mail", rater.pk)
+    off = site + path_of("no_mail", rater.pk)  # the link that ends these mails
     context = {
         "collection": name,
         "left": outlook,

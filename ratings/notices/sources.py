@@ -4,6 +4,7 @@ A source says the same thing again as long as it is recent. The key makes it one
 `of_apps` when they are loaded.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -85,28 +86,29 @@ def rounds(collection: Collection, since: datetime) -> Iterator[Happened]:
 def low_shares(
     answers: QuerySet, giver: str, hit: Q, *, latest_first: list[str], most: int, least: float
 ) -> Iterator[tuple[int, Share, int]]:
-    """For each giver of answers with too few hits: its id, the share of hits, and how many tens of answers it has.
+    """Yields (id, share of hits, answers given // 10) of each rater or version with too few hits. One query.
 
-    `giver`: the field of an answer that says who gave it. The share is that of its `most` latest answers, of
-    FEWEST_GRADES at least, and lies below `least`. One query.
+    `giver`: the field of an answer that names the rater or version. `hit`: which answers are hits. The share is
+    that of the `most` latest answers, at least FEWEST_GRADES, and lies below `least`.
     """
     rows = answers.annotate(
         is_hit=Case(When(hit, then=1), default=0),
-        place=Window(RowNumber(), partition_by=F(giver), order_by=latest_first),
+        place=Window(RowNumber(), partition_by=F(giver), order_by=latest_first),  # 1: the latest of this giver
         answers_given=Window(Count("pk"), partition_by=F(giver)),
     )
-    shares: dict[int, Share] = {}
-    tens: dict[int, int] = {}
+    shares: dict[tuple[int, int], Share] = defaultdict(Share)  # by giver and its tens, the same in all its rows
     for pk, answers_given, is_hit in rows.filter(place__lte=most).values_list(giver, "answers_given", "is_hit"):
-        shares[pk] = shares.get(pk, Share()) + Share(hits=is_hit, n=1)
-        tens[pk] = answers_given // 10
-    for pk, share in shares.items():
+        shares[pk, answers_given // 10] += Share(hits=is_hit, n=1)
+    for (pk, tens), share in shares.items():
         if share.n >= FEWEST_GRADES and share.hits < least * share.n:
-            yield pk, share, tens[pk]
+            yield pk, share, tens
 
 
 def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
-    """Raters who miss too many of the latest known grades, once for each ten that they were asked."""
+    """Raters who gave too many of their latest gold pairs another grade than the known one.
+
+    The key has the tens of their answers, so that the same rater is noted again only after ten more.
+    """
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())
     is_right = Q(grade=F("pair__anchor__grade"))
@@ -120,7 +122,11 @@ def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
 
 
 def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
-    """Judges that give other grades when they are asked about the same pairs again, once for each ten pairs."""
+    """Judges that give other grades when they are asked about the same pairs again.
+
+    The answers of `low_shares` are the grades of repeated calls, and hits are those that equal the first grade of
+    the pair. The key has the tens of answers, so that the same version is noted again only after ten more.
+    """
     versions = JudgeVersion.objects.filter(judge__collection=collection).select_related("judge").in_bulk()
     graded = MachineGrade.objects.filter(version__in=versions, state=MachineGrade.State.GRADED).order_by()
     first_grades = graded.filter(

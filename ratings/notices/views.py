@@ -41,10 +41,11 @@ def mail_me(request: SignedInRequest, collection: Collection) -> HttpResponse:
     form = KindsForm(request.POST, role=collection.role)
     if not form.is_valid():
         return notices_page(request, collection, mine=form)
-    receiver, kinds = collection.receivers.filter(user=request.user), form.cleaned_data["kinds"]
+    kinds = form.cleaned_data["kinds"]
+    own_receivers = collection.receivers.filter(user=request.user)  # one or none
     if not kinds:
-        receiver.delete()
-    elif not receiver.update(kinds=kinds):
+        own_receivers.delete()
+    elif not own_receivers.update(kinds=kinds):  # there is none yet
         Receiver.objects.create(collection=collection, user=request.user, kinds=kinds, created_at=timezone.now())
     note(Act.NOTICES, collection, about=request.user, kinds=len(kinds))
     messages.success(request, "You get these notices by mail." if kinds else "You get no notices by mail.")
@@ -71,6 +72,7 @@ def make_webhook(request: SignedInRequest, collection: Collection) -> HttpRespon
         return notices_page(request, collection, webhook=form)
     form.save()
     note(Act.NOTICES, collection, about=host_in(receiver.address))
+    # `reach_of` has host, why_closed and can_be_allowed.
     shown = {"receiver": receiver, "secret": secret_of(receiver), **reach_of(receiver)}
     return render(request, "ratings/webhook.html", {**frame(collection, SECTION), **shown})
 
@@ -136,12 +138,13 @@ def notices_page(request: SignedInRequest, collection: Collection, **forms) -> H
     own_kinds = own_receiver.kinds if own_receiver else []
     context = {
         **frame(collection, SECTION),
-        **paged(request, notices_for(collection), NOTICES_PER_PAGE),
+        **paged(request, notices_for(collection), NOTICES_PER_PAGE),  # "page", and "numbers" of the pages
         "sends_mail": bool(settings.MAIL),
         "mine": forms.get("mine") or KindsForm(role=collection.role, initial={"kinds": own_kinds}),
     }
     if collection.role == Role.ADMIN:
         receivers = collection.receivers.filter(user=None)
+        # `reach_of` has host, why_closed and can_be_allowed.
         webhooks = [{"receiver": receiver, **reach_of(receiver)} for receiver in receivers]
         sent = Delivery.objects.filter(receiver__collection=collection).select_related("receiver__user", "notice")
         context |= {

@@ -33,19 +33,19 @@ def _key(receiver: Receiver) -> bytes:
 
 
 def body_of(receiver: Receiver, notice: Notice, site: str) -> bytes:
-    """The JSON. `text` is what Slack shows; for a workflow of Teams a card has it, too."""
+    """The body in JSON. Slack shows its `text`; a workflow of Teams shows only a card, which has the same text."""
     link = f"{site}{notice.path}"
-    document: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "type": notice.kind,
         "timestamp": notice.at.isoformat(),
         "data": {"collection": notice.collection.slug, "text": notice.text, "link": link},
         "text": f"{notice.collection.name}: {notice.text} {link}",
     }
     if (urlsplit(receiver.address).hostname or "").endswith(TEAMS_HOSTS):
-        block = {"type": "TextBlock", "wrap": True, "text": document["text"]}
+        block = {"type": "TextBlock", "wrap": True, "text": payload["text"]}
         card = {"type": "AdaptiveCard", "version": "1.4", "body": [block]}
-        document["attachments"] = [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}]
-    return json.dumps(document, ensure_ascii=False).encode()
+        payload["attachments"] = [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}]
+    return json.dumps(payload, ensure_ascii=False).encode()
 
 
 def headers_of(receiver: Receiver, notice: Notice, body: bytes, now: datetime) -> dict[str, str]:

@@ -36,8 +36,8 @@ class SignedInRequest(HttpRequest):
 def with_access(access: Callable[..., object], *argument_names: str) -> Callable[[View], View]:
     """A decorator: the view gets the result of `access` in place of those arguments of its address.
 
-    `access` gets the request and the arguments with these names, and raises Http404 for people without access. It
-    becomes an attribute of the view, so that it can be checked before a request body is read.
+    `access` gets the request and the arguments with these names, and raises Http404 for people without access. The
+    view has it as an attribute, so that access can be checked before a request body is read.
     """
 
     def decorated(view: View) -> View:
@@ -103,6 +103,7 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
     who need no membership.
     """
     visible = Collection.objects.visible_to(request.user, *roles)
+    # Annotated with the number of raters whose ratings do not count: the options of every number name it.
     collection = visible.with_left_out().filter(slug=slug).first()
     if collection is None:
         raise Http404("No such collection.")
@@ -235,7 +236,8 @@ class SignInRequired(LoginRequiredMiddleware):
             return JsonResponse({"error": gettext("Nobody is signed in.")}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        to_sign_in = redirect_to_login(page_above(request.path_info))  # an act has no page to come back to
+        # The sign-in leads to a page above, since the address of an act has none to come back to.
+        to_sign_in = redirect_to_login(page_above(request.path_info))
         if written := sent.written(request):
             context = {"sign_in": to_sign_in.url, "written": written, "files": bool(request.FILES)}
             return render(request, "ratings/signed_out.html", context, status=403)

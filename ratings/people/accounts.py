@@ -35,8 +35,8 @@ def change(user: User, **wanted) -> None:
     """Change the mail address and the rights of an account. Lock it first. Raises LastSuperuser.
 
     `wanted` has a value for each name in `settings_of`. Whoever can no longer sign in is signed out. Whoever can
-    no longer rate, as superusers cannot, gives back what they hold. The right of a superuser that is given or
-    taken here no longer counts as given by a group of the provider.
+    no longer rate, as superusers cannot, gives back the pairs that are leased to them. The right of a superuser
+    that is given or taken here no longer counts as given by a group of the provider.
     """
     before = settings_of(user)
     changed = {name: value for name, value in wanted.items() if before[name] != value}

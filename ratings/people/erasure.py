@@ -119,7 +119,7 @@ def clear_audit(rater: Rater, pseudonym: str) -> None:
 
 
 def clear_imports(rater: Rater, pseudonym: str) -> None:
-    """Replace the person's name by the pseudonym in the jobs of imports: files and columns may be called by it."""
+    """Replace the person's name by the pseudonym in the jobs of imports: files and columns may have that name."""
     names = names_pattern(rater)
 
     def cleared(value: Any) -> Any:

@@ -35,16 +35,19 @@ class SessionLimits(MiddlewareMixin):
         if limits := limits_of(request.user):
             self.end_if_over(request, *limits)
 
-    def end_if_over(self, request: HttpRequest, idle: float, longest: float) -> None:
-        """Sign out if the last request is more than `idle` seconds ago, or the sign-in more than `longest`."""
+    def end_if_over(self, request: HttpRequest, most_idle: float, longest: float) -> None:
+        """Sign out if the last request is more than `most_idle` seconds ago, or the sign-in more than `longest`.
+
+        Otherwise store the time of this request, though not at every request, as each time is a write.
+        """
         now = timezone.now()
         signed_in_at, _browser = request.session[SIGNED_IN_KEY]
         last_request_at = request.session.get(LAST_REQUEST_KEY, signed_in_at)
-        seconds_between_updates = min(SECONDS_BETWEEN_UPDATES, idle / 4)
+        seconds_between_updates = min(SECONDS_BETWEEN_UPDATES, most_idle / 4)
         idle_seconds = (now - datetime.fromisoformat(last_request_at)).total_seconds()
         signed_in_seconds = (now - datetime.fromisoformat(signed_in_at)).total_seconds()
-        if idle_seconds > idle or signed_in_seconds > longest:
+        if idle_seconds > most_idle or signed_in_seconds > longest:
             logout(request)
-        # A request for "session" is none of a person: an open page asks by itself who is signed in.
+        # A request for "session" comes from no person: an open page asks by itself who is signed in.
         elif idle_seconds > seconds_between_updates and request.path != reverse("session"):
             request.session[LAST_REQUEST_KEY] = now.isoformat()

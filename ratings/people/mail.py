@@ -37,8 +37,7 @@ SITE_KEY = "site"  # the key in the cache of the address at which a server last 
 def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invitation]:
     """Mail the invitations whose name is a mail address, and return those that the mail server accepted.
 
-    `invitations`: each with the path of its link. Nobody else sees a mailed link, so whoever uses it owns the
-    address.
+    `invitations`: each with the path of its link.
     """
     to_mail = [(invitation, path) for invitation, path in invitations if is_address(invitation.name)]
     if not settings.MAIL or not to_mail:
@@ -59,6 +58,7 @@ def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invi
                     mailed.append(invitation)
     except MAIL_ERRORS as error:
         log.error("Mail cannot be sent: %s", error)
+    # Stored, because nobody else sees a mailed link: whoever uses it owns the address.
     Invitation.objects.filter(pk__in=[invitation.pk for invitation in mailed]).update(mailed=True)
     return mailed
 

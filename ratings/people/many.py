@@ -20,7 +20,7 @@ class OfMany:
     fits: Callable[[Rater], bool]  # whether it changes anything for the rater
     fields: tuple[str, ...] = ()  # of TermsForm, which the page asks for
     harms: bool = False  # whether its button warns
-    refused_if_away: bool = False  # in a collection that is put away
+    refused_if_away: bool = False  # whether it is refused in a collection that is put away
 
 
 def acts() -> dict[str, OfMany]:

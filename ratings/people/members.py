@@ -208,7 +208,8 @@ def give_role(collection: Collection, user: User, role: str) -> None:
 def set_role(membership: Membership, role: str, *, by_group: bool = False) -> None:
     """Change the role of a member. A role set by hand is no longer changed by the groups of a provider.
 
-    Raises LastAdmin and SuperuserCannotRate, and Membership.DoesNotExist for a removed member.
+    `by_group`: whether such a group gives the role, at a sign-in of the member. Raises LastAdmin and
+    SuperuserCannotRate, and Membership.DoesNotExist for a removed member.
     """
     membership = _lock_to_change(membership, role, by_group)
     _refuse_superuser(membership.user, role)
@@ -388,10 +389,7 @@ def with_work(people: Sequence[Person]) -> list[Person]:
     last_act = Subquery(acts.values("created_at")[:1])
     raters = Rater.objects.annotate(number_of_ratings=Count("ratings"), last_act=last_act)
     rater_by_pk = raters.in_bulk([person.rater.pk for person in people if person.rater])
-    people_with_work = []
-    for person in people:
-        if person.rater:
-            rater = rater_by_pk[person.rater.pk]
-            person = replace(person, ratings=rater.number_of_ratings, last_act=rater.last_act)
-        people_with_work.append(person)
-    return people_with_work
+    work_by_pk = {
+        pk: {"ratings": rater.number_of_ratings, "last_act": rater.last_act} for pk, rater in rater_by_pk.items()
+    }
+    return [replace(person, **work_by_pk[person.rater.pk]) if person.rater else person for person in people]

@@ -14,7 +14,7 @@ register.filter("account_key", account_key)
 
 @register.simple_tag
 def other_collections(user: User, collection: Collection | dict) -> list[dict]:
-    """Name, slug and role of the user's other collections that are in use: the first by name.
+    """Name, slug and role of the user's other collections that are not put away: the first by name.
 
     One query; none if access control has read them already, as `collection.own_memberships`.
     """

@@ -32,7 +32,7 @@ def refuse_revealing(collection: Collection, presented: Presented) -> None:
 def revealing(collection: Collection, presented: Presented) -> Revealing | None:
     """The first path of a document's parts whose values are ranks, scores or names of systems, or else None.
 
-    They are compared with the first rankings of each system. Two SQL queries a system.
+    The values of the documents are compared with the first rankings of each system. Two SQL queries a system.
     """
     paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))  # each once, in order
     system_names = set(collection.systems.values_list("name", flat=True))
@@ -59,6 +59,7 @@ def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict]
         "score": lambda value, rank, score: score is not None and _number(value) == score,
         "system": lambda value, rank, score: text_of(value) in system_names,
     }
+    # For each ranking (value, rank, score) of its documents.
     results_by_ranking = [list(_results(ranking, path, sources)) for ranking in rankings]
     compared = [results for results in results_by_ranking if len(results) >= FEWEST_DOCUMENTS]
     for fact, holds in is_fact.items():

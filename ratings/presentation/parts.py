@@ -62,7 +62,7 @@ class Part:
         for name, member in value.items():
             if not isinstance(member, bool if name == "opens" else str):
                 raise ValueError(f"the member {name} of a part is {member!r:.80}")
-        part = cls(**{"kind": "", "path": "", **value})
+        part = cls(**{"kind": "", "path": "", **value})  # a missing kind or path is refused as ""
         if part.kind not in KINDS:
             raise ValueError(f"the kind {part.kind!r:.80} is none of {', '.join(KINDS)}")
         if not steps(part.path):

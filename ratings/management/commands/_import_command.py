@@ -39,7 +39,7 @@ class ImportCommand(ReportingCommand, CollectionCommand):
             sources = stack.enter_context(opening.sources(streams, reading))
             report = intake(collection, sources, progress=progress, **choices)
         self.print_report(report)
-        jobs.fetch_pictures(collection, None)
+        jobs.fetch_pictures(collection, None)  # by a worker, if the presentation shows pictures
 
 
 class ImportRowsCommand(ImportCommand):
@@ -101,10 +101,10 @@ def pairs(text: str, option: str, *, to_columns: bool = False) -> dict[str, str]
     """
     values: dict[str, str] = {}
     for pair in next(csv.reader(text.splitlines()), []):  # of the one line; none if the text is empty
-        # The name of a column may hold a =, and so may a word that stands for a grade.
-        name, equals, value = pair.partition("=") if to_columns else pair.rpartition("=")
-        name, value = name.strip(), value.strip()
-        if not name or not equals or not (value or to_columns):
+        # The name of a column, which is the value, may hold a =; so may a word for a grade, which is the name.
+        name, equals, value = map(str.strip, pair.partition("=") if to_columns else pair.rpartition("="))
+        is_complete = name and equals and (value or to_columns)
+        if not is_complete:
             raise ValueError(f"cannot read {pair!r} of {option}: it is a list such as name=value,name=value")
         if name in values:
             raise ValueError(f"{option} says twice what {name} is")

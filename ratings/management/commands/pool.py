@@ -25,7 +25,7 @@ class Command(CollectionCommand):
         systems = self.systems(collection, system)
         with refusing(""):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
-        jobs.fetch_pictures(collection, None)
+        jobs.fetch_pictures(collection, None)  # by a worker, if the presentation shows pictures
         if order:
             judging.save_settings(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_ratings:,} ratings newly wanted.")

@@ -35,9 +35,10 @@ class Command(BaseCommand):
 
 @contextmanager
 def static_files() -> Iterator[None]:
-    """Collect the static files while the block makes tables: each takes seconds. Raises CommandError.
+    """A context in which another process collects the static files. Raises CommandError at its end if that failed.
 
-    Those in another folder came with the program, as in an image, and cannot be written.
+    Both take seconds: the static files, and the tables that are made in the context. Static files outside the data
+    folder came with the program, as in an image, and cannot be written.
     """
     if not Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR) or static_files_are_collected():
         yield
@@ -49,7 +50,7 @@ def static_files() -> Iterator[None]:
         "--no-input",
         "--verbosity=0",
     ]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as collecting:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as collecting:  # waits for the process at its end
         yield
     if collecting.returncode:
         raise CommandError("The static files could not be collected.")

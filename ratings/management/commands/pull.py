@@ -28,8 +28,7 @@ class Command(ReportingCommand, CollectionCommand):
         parser.add_argument("--engine", required=True, metavar="NAME", help=text)
         text = "number of results of each query (100)"
         parser.add_argument("--depth", type=int, default=100, metavar="K", help=text)
-        text = "between two queries (0)"
-        parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help=text)
+        parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="between two queries (0)")
         text = "ask for a tenth of the queries a second time, and say how far the engine differs from itself"
         parser.add_argument("--twice", action="store_true", help=text)
         text = "if an answer has a document twice, keep its better rank"
@@ -51,7 +50,7 @@ class Command(ReportingCommand, CollectionCommand):
                 report = turns.fetch(job, connection, progress, seconds=math.inf)
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
-        for query, problem in report.failed:
+        for query, problem in report.failed:  # queries without a usable answer
             self.stderr.write(f"Query {query} is a gap: {problem}.", self.style.WARNING)
         self.print_report(report)
 
@@ -60,7 +59,8 @@ class Command(ReportingCommand, CollectionCommand):
 def running_job(engine: Engine, settings: dict, line: ProgressLine) -> Iterator[tuple[Job, Progress]]:
     """A running job for this command, and the function that stores its progress and shows it in the line.
 
-    The stored progress keeps workers from taking it up. It is deleted afterwards, unless its import was published.
+    The stored progress keeps workers from taking up the job. The job is deleted afterwards, unless its import was
+    published.
     """
     now = timezone.now()
     job = Job.objects.create(
@@ -75,7 +75,7 @@ def running_job(engine: Engine, settings: dict, line: ProgressLine) -> Iterator[
                 line(name, share, rows)
 
             yield job, progress
-    finally:
+    finally:  # a published job is not RUNNING any more
         with transaction.atomic():
             Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).delete()
 

@@ -26,8 +26,7 @@ class Command(ImportCommand):
         parser.add_argument("--method", choices=Sample.Method.values, help=METHOD_HELP)
         text = "of strata: the shares of the queries, such as head=2,torso=1,tail=1"
         parser.add_argument("--shares", default="", metavar="NAME=SHARE,…", help=text)
-        text = "the column that divides the log into strata"
-        parser.add_argument("--strata", metavar="COLUMN", help=text)
+        parser.add_argument("--strata", metavar="COLUMN", help="the column that divides the log into strata")
         parser.add_argument("--seed", type=int, metavar="N", help="the seed of the draw; by default a random one")
         parser.add_argument("--days", default="", help="when the log was kept; by default the days that it names")
         text = "draw in addition to the last sample, which was drawn from the same log, until there are --count"

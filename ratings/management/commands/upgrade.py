@@ -46,7 +46,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Backed up and read again: {path}: {backup.summary(manifest)}.")
         way_back = f"To go back: install the former version, and restore {path} into an empty database"
         try:
-            with making.alone():
+            with making.alone():  # no other process makes tables meanwhile
                 call_command("migrate", verbosity=0, interactive=False)
                 call_command("createcachetable", verbosity=0)
             connection.check_constraints()

@@ -18,10 +18,10 @@ LONGEST_NAME = 140  # leaves room for a number
 
 @transaction.atomic
 def account_of(person: Person) -> User:
-    """The account of the person, after it got the roles of their groups.
+    """The account of the person, after it got the roles of their groups. Raises Refused for a closed account.
 
-    If they have none yet, an existing one is tied to them or a new one is made. Raises Refused for a closed
-    account. Only issuer and subject identify a person, because names and addresses can change and pass to others.
+    A tie, which is a row of SocialAccount, says whose account it is, by issuer and subject alone: names and
+    addresses can change and pass to others. Without a tie an existing account is tied to the person, or a new one.
     """
     ties = SocialAccount.objects.select_for_update(of=("self",))
     tie = ties.filter(provider=oidc.PROVIDER_ID, uid=person.uid).first()

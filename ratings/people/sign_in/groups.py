@@ -15,9 +15,8 @@ from ..audit import Act, note
 def apply(user: User, groups: frozenset[str]) -> None:
     """Grant the roles of the person's groups, and revoke those of former groups. Call it in a transaction."""
     get_user_model().objects.select_for_update().get(pk=user.pk)  # simultaneous sign-ins take turns
-    grants: list[tuple[str, str]] = []  # (slug of a collection, role); a superuser's is ("", "superuser")
-    for group in groups:
-        grants += settings.GROUP_ROLES.get(group, ())
+    # (slug of a collection, role) of each; a superuser's is ("", "superuser").
+    grants = [grant for group in groups for grant in settings.GROUP_ROLES.get(group, ())]
     apply_superuser(user, ("", "superuser") in grants)
     granted = [(slug, role) for slug, role in grants if slug]
     if user.is_superuser:  # who sees all results, and so must not rate
@@ -49,10 +48,9 @@ def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
 
     `granted`: pairs of slug and role. Of several roles in one collection the highest counts.
     """
-    role_by_slug = {}
     # `Role` lists the roles by rank, so the highest role of a collection comes last and replaces the others.
-    for slug, role in sorted(granted, key=lambda grant: Role.values.index(grant[1])):
-        role_by_slug[slug] = role
+    role_by_slug = dict(sorted(granted, key=lambda grant: Role.values.index(grant[1])))
+    # By id. The loop takes out those in which the account is a member, so that the new ones are left.
     new_collections = Collection.objects.filter(slug__in=role_by_slug).in_bulk()
     for membership in Membership.objects.filter(user=user):
         # None: no group of the person has a role in the collection of this membership.
@@ -63,6 +61,5 @@ def apply_memberships(user: User, granted: list[tuple[str, str]]) -> None:
             members.remove(membership, by_group=True)
         elif membership.role != role_by_slug[collection.slug]:
             members.set_role(membership, role_by_slug[collection.slug], by_group=True)
-    # The loop has taken out all collections in which the account is a member.
     for collection in new_collections.values():
         members.add(collection, user, role_by_slug[collection.slug], by_group=True)

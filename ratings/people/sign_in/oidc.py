@@ -166,7 +166,7 @@ def person_from(claims: dict, state: dict, id_token: str) -> Person:
 def groups_in(claims: dict) -> frozenset[str]:
     """The names of the person's groups; empty if the provider sends none.
 
-    The settings name the claim, such as "groups". A name with dots is that of a claim in other claims.
+    The settings name the claim, such as "groups". If no claim is called realm.roles, it is `roles` in `realm`.
     """
     name = settings.OIDC["groups_claim"]
     groups = claims.get(name)
@@ -307,8 +307,8 @@ def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
     if not isinstance(claims["events"].get(LOGOUT_EVENT), dict):
         raise Refused("the token has no event of a sign-out")
     person, session = claims.get("sub") or "", claims.get("sid") or ""
-    are_texts = isinstance(person, str) and isinstance(session, str)
-    if not are_texts or not (person or session):
+    names_something = isinstance(person, str) and isinstance(session, str) and (person or session)
+    if not names_something:
         raise Refused("the token names neither a person nor a session")
     if claims["iat"] < time.time() - LOGOUT_TOKEN_SECONDS - LEEWAY:
         raise Refused("the token is old")

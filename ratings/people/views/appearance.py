@@ -16,11 +16,13 @@ from ..access import SignedInRequest
 
 @require_POST
 def save_appearance(request: SignedInRequest) -> HttpResponse:
+    """Store the language with the account, and all choices in a cookie of the browser."""
     form = AppearanceForm(request.POST)
     if not form.is_valid():  # its fields have choices alone, so no page sends this
         raise BadRequest("There is no such choice.")
     code = form.cleaned_data["language"]
     choose(request.user, code)
+    # Without a code the message is in the language that the browser asks for.
     with translation.override(code or translation.get_language_from_request(request)):
         messages.success(request, gettext("Saved in this browser."))
     response = redirect("password_change")

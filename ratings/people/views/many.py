@@ -26,7 +26,8 @@ NOBODY_CHOSEN = "Nothing was changed: choose somebody in the list first for whom
 def act_on_many(request: SignedInRequest, collection: Collection) -> HttpResponse:
     """Ask whether to act on the chosen raters; act if the page that asks was sent and its form is valid.
 
-    Chosen raters for whom the act changes nothing are left out.
+    Chosen raters for whom the act changes nothing are left out. Some acts are refused while an admin has put the
+    collection away.
     """
     name = request.POST.get("act", "")
     act = many.acts().get(name)
@@ -99,8 +100,8 @@ def new_invitations(
     """Make new invitations in place of former ones, for the same names, and return each with its key.
 
     Former ones that are open are withdrawn. Role, language and number of days are those of the latest former one
-    with the name. Raises ValidationError where
-    somebody is a member meanwhile or has another link, and limits.Reached.
+    with the name. Raises ValidationError where somebody is a member meanwhile or has another link, and
+    limits.Reached.
     """
     latest_by_name = {}
     for former in sorted(former_invitations, key=lambda invitation: invitation.created_at):

@@ -64,7 +64,11 @@ def member(request: SignedInRequest, collection: Collection, pk: int) -> HttpRes
 
 @admin_act
 def set_role(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Change the role of a member. Who takes the role of an admin from themselves goes to the first page."""
+    """Change the role of a member. Who takes the role of an admin from themselves goes to the first page.
+
+    The form is `outdated` if the page showed another role than the stored one, so that two admins do not overwrite
+    each other's choice.
+    """
     membership = member_of(collection, pk)
     form = RoleForm(request.POST, initial={"role": membership.role})
     if not form.is_valid():
@@ -138,6 +142,7 @@ def rater(request: SignedInRequest, collection: Collection, pk: int) -> HttpResp
 @admin_act
 @transaction.atomic
 def save_terms(request: SignedInRequest, collection: Collection, pk: int) -> HttpResponse:
+    """Save the terms of a rater: how many grades they give at most, for which queries, and with which weight."""
     rater = rater_of(collection, pk)
     lock(rater)
     form = terms_of(collection, rater, request.POST)
@@ -145,6 +150,7 @@ def save_terms(request: SignedInRequest, collection: Collection, pk: int) -> Htt
         return person_page(request, collection, membership_of(rater), rater, terms=form)
     terms = form.cleaned_data
     members.change_terms(rater, **terms)
+    # The form of an imported rater, whom no account has, lacks the queries.
     queries = counted(len(terms["queries"]), "query", "queries") if terms.get("queries") else "all queries"
     messages.success(request, f"{rater} rates {queries}. Saved." if rater.user_id else "Saved.")
     return redirect("rater", collection.slug, pk)
@@ -198,9 +204,9 @@ def people_list_page(
     states = [(invitation, members.state_of(invitation)) for invitation in invitation_paging["page"]]
     member_roles = [person.role for person in everybody if person.membership]
     context = frame(collection, "people") | {
-        **paging,
+        **paging,  # "page", and "numbers" of the pages
         "people": members.with_work(paging["page"].object_list),
-        "asked": list_form,
+        "asked": list_form,  # which people are listed, and in which order
         "all": len(everybody),
         "heads": tables.heads(columns(), list_form.sort),
         "acts": many.acts(),

@@ -34,7 +34,10 @@ def provider(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def provider_callback(request: HttpRequest) -> HttpResponse:
-    """Sign in the person whom the provider sent back. The protocol demands a GET. Its state works once."""
+    """Sign in the person whom the provider sent back, by a GET, as the protocol demands.
+
+    Its parameter `state` works once, so that the address cannot be used again.
+    """
     require_offered()
     try:
         attempt = throttle.begin_visit(request, "callback")

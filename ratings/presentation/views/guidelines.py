@@ -103,7 +103,7 @@ def editor(
 ) -> HttpResponse:
     """The page with the form. `preview`: a text to show as HTML; "": none.
 
-    `outdated`: a version that somebody saved meanwhile; None: nobody did. The next save is based on it.
+    `outdated`: a version that somebody saved meanwhile, on which the next save is based; None: nobody did.
     """
     context = base_context(collection) | {"form": form, "outdated": outdated}
     if preview:

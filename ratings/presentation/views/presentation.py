@@ -111,7 +111,7 @@ def preview_document(request: HttpRequest, collection: Collection) -> Document |
 
 
 def preview_context(collection: Collection, presented: Presented, document: Document) -> dict:
-    """The context of a preview: the document, and a query for which it is in the pool, or else the first query."""
+    """The context of a preview: the document, and the first query with it in the pool, or else the first query."""
     query = Query.objects.filter(collection=collection, pairs__document=document).first()
     query = query or collection.queries.order_by("pk").first()
     query_facts = source_of_query(query) if query else {}
