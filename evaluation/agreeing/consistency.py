@@ -115,8 +115,8 @@ def order_of(collection: Collection, asked: scores.Asked, draws: int = RATER_DRA
     for values, counted in worlds.scored(data):
         means.append(_means(values, counted))
         query_counts.append(counted.sum(axis=0))
-    with_all_ratings = query_counts[0]  # the first world has all ratings
-    return _order(collection, worlds, data, np.array(means), with_all_ratings)
+    # The first world has all ratings.
+    return _order(collection, worlds, data, np.array(means), query_counts[0])
 
 
 def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER_DRAWS) -> Order:
@@ -131,18 +131,18 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
     worlds = Worlds.of(asked, data.ratings, draws, SEED)
 
     def compute(part: Record, _: Judgments) -> dict[str, np.ndarray]:
-        """The values of those queries that the cache does not have, and whether they count in a mean.
+        """The values of `part`, the queries that the cache does not have, and whether they count in a mean.
 
         Each array has the shape [queries, worlds, systems].
         """
         values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
-    columns = cache.columns(collection, version, source, ("order", worlds), compute).of
-    values, counted = columns["values"], columns["counted"]
+    columns = cache.columns(collection, version, source, ("order", worlds), compute).of  # what `compute` returns
+    values, counted = columns["values"], columns["counted"]  # with the queries that the cache had
     means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
-    with_all_ratings = counted[:, 0].sum(axis=0)  # the first world has all ratings
-    return _order(collection, worlds, data, np.array(means), with_all_ratings)
+    # The first world has all ratings.
+    return _order(collection, worlds, data, np.array(means), counted[:, 0].sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,7 @@ class Worlds:
         shape = (len(chunk), chunk[0].queries, len(rankings))  # worlds, queries, systems
         judgments = combine(stacked(chunk), self.asked.rule, adjudications=self.asked.adjudications)
         measure, options = self.asked.measure, self.asked.options
+        # Each system has the same rankings in all worlds.
         queries_of_worlds = np.tile(np.arange(chunk[0].queries), len(chunk))
         values = np.empty(shape)
         counted = np.empty(shape, bool)
@@ -242,7 +243,10 @@ def summary(agreed: Agreement) -> dict:
 
 
 def counts(agreed: Agreement) -> dict:
-    """The numbers of pairs, ratings and raters, and where there are any, of raters who are left out."""
+    """The numbers of pairs, ratings and raters; also of raters whom an admin left out, if there are any.
+
+    `graded`, `graded_twice`: the pairs with one grade or more, and with two or more.
+    """
     ratings = agreed.table.ratings
     left_out = agreed.opinions.left_out
     return {
@@ -277,7 +281,7 @@ def raters(agreed: Agreement) -> list[dict]:
     for row in map(documents.numbers, agreement.each_rater(agreed.table)):
         if not row["ratings"] and not row["cannot"]:
             continue
-        if row["shared"]:
+        if row["shared"]:  # with two shared pairs or more all numbers are there
             reason = SHARES_ONE
         else:
             reason = SHARES_NONE if row["ratings"] else GAVE_NONE
@@ -298,12 +302,11 @@ def disputed(agreed: Agreement, disputes: np.ndarray) -> list[dict]:
     pairs = agreed.pairs[disputes["pair"]].tolist()
     document_keys = record.document_keys({document for _, document in pairs})
     query_keys = agreed.opinions.queries["key"].tolist()
-    rows = []
-    for values, (query, document) in zip(disputes.tolist(), pairs, strict=True):
-        numbers = dict(zip(disputes.dtype.names, values, strict=True))
-        del numbers["pair"]
-        rows.append({"query": query_keys[query], "document": document_keys[document]} | numbers)
-    return rows
+    fields = ["ratings", *OF_DISPUTED]
+    return [
+        {"query": query_keys[query], "document": document_keys[document], **dict(zip(fields, values, strict=True))}
+        for values, (query, document) in zip(disputes[fields].tolist(), pairs, strict=True)
+    ]
 
 
 def standing(order: Order) -> dict:

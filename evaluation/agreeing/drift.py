@@ -50,8 +50,8 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     seconds = {}
     for grade, timed in by_grade.items():
         raters_of_grade, seconds_of_grade = zip(*timed, strict=True)
-        seconds[grade] = np.array(raters_of_grade), np.array(seconds_of_grade)  # parallel: an element each rating
-    return Checked(**hits(raters), seconds=seconds, too_fast=too_fast)
+        seconds[grade] = np.array(raters_of_grade), np.array(seconds_of_grade)  # both: an element for each rating
+    return Checked(**hits(raters), seconds=seconds, too_fast=too_fast)  # `hits` has gold and repeats
 
 
 def document(agreed: Agreement, courses: Sequence[Course], checked: Checked, labels: Mapping[float, str]) -> dict:
@@ -71,7 +71,8 @@ def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -
     """The row of a rater in the JSON document, without name and hints.
 
     course: the rater's grades over time beside those of others; grades: of the scale, each with its times in
-    `seconds`. `told`: whether the move from the earlier half to the later one is significant.
+    `seconds`. `told`: whether the move from the earlier half to the later one is significant. `by_chance`: whether
+    the grades agree with those of others no more than grades by lot.
     """
     names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     return {name: documents.none_for_nan(getattr(course, name)) for name in names} | {
@@ -112,16 +113,20 @@ def share(answered: Share) -> dict:
 
 
 def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
-    """The quartiles of a rater's seconds for one grade, the median of the others, and whether the rater rushes."""
+    """The quartiles of a rater's seconds for one grade, the median of the others, and whether the rater rushes.
+
+    `low`, `middle`, `high`: the quartiles; `n`, `n_others`: how many seconds of the rater and of others there are.
+    """
     rater, seconds = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
     pace = Pace.of(seconds[rater == pk].tolist())
     others = seconds[rater != pk]
+    low, middle, high = (pace.low, pace.middle, pace.high) if pace else (None, None, None)
     return {
         "grade": grade,
         "n": pace.n if pace else 0,
-        "low": pace.low if pace else None,
-        "middle": pace.middle if pace else None,
-        "high": pace.high if pace else None,
+        "low": low,
+        "middle": middle,
+        "high": high,
         "others": float(np.median(others)) if others.size else None,
         "n_others": others.size,
         "rushed": rushes(pace, others),
@@ -152,14 +157,16 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
 
 
 def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> str:
-    """What is unusual in the times of a rater's grades; "" for nothing. Only the most serious of the hints."""
+    """What is unusual in the times of a rater's grades, as a sentence without subject; "" for nothing.
+
+    Where several hints apply, only the most serious one is returned. Arguments: as for `hints`.
+    """
     if not checked.seconds:
         return ""
     own = np.concatenate([seconds[rater == pk] for rater, seconds in checked.seconds.values()])
     others = np.concatenate([seconds[rater != pk] for rater, seconds in checked.seconds.values()])
     pace = Pace.of(own.tolist())  # None where no grade of the rater is timed: then no hint below applies
     rushed = [of_grade for of_grade in row["seconds"] if of_grade["rushed"]]
-    # The most serious one first.
     if pace and pace.unread(checked.too_fast.get(pk, 0)):
         return f"median {pace.middle:.1f} s a grade: too fast to have read ({pace.n:,} timed)"
     if rushed:
@@ -197,9 +204,11 @@ def table(whole: Mapping) -> documents.Table:
 def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     """The lines of the CSV table for one rater's row of the JSON document, as dicts by column.
 
-    A dict may have more members than there are columns, which the table leaves out. grades: lowest first.
+    A line has one number. The column `part` says what it is about: a half or a period of the grades, the pairs of
+    known grade (gold), the repeats, the seconds of a grade, or a hint. A dict may have more members than there are
+    columns, which the table leaves out. grades: lowest first.
     """
-    why = row["why"]
+    why = row["why"]  # by name of the number that is missing
 
     def line(part: str, **cells) -> dict:
         return {"rater": row["rater"], "part": part, "name": "", "why": "", **cells}
@@ -208,13 +217,13 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))
     moved = {"value": row["moved"], "low": row["low"], "high": row["high"], "why": why.get("moved", "")}
     yield line("half", name="moved", n=row["shared_early"] + row["shared_late"], **moved)
-    for period in row["periods"]:
+    for period in row["periods"]:  # each has `first`, `last`, `low` and `high`, too
         yield line("period", **period | {"name": "bias", "value": period["bias"], "n": period["shared"]})
         numbers = {"first": period["first"], "last": period["last"]}
         for grade, count in zip(grades, period["given"], strict=True):
             yield line("period", **numbers, grade=grade, name="given", value=count, n=sum(period["given"]))
     for name in ("gold", "repeats"):
-        answered = row[name]
+        answered = row[name]  # with `n`, `low` and `high`
         cells = {"name": "share", "value": answered["share"], "why": answered["why"].get("share", "")}
         yield line(name, **answered | cells)
     for times in row["seconds"]:

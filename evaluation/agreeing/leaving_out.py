@@ -17,7 +17,8 @@ def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, A
 
     `before`, `after`: with and without the rater, {"judged": the number of pairs with a judgment, "alpha": the
     ordinal alpha, None where no pair has two grades}.
-    `rows`: for each system its standing and its place before and after, the best one before first.
+    `rows`: for each system its row of the results (`scores.Standing`) and its place before and after, the best one
+    before first.
     `reorders`: whether a place changes; `unjudged`: the number of pairs that have a judgment only with the rater;
     `grades`: how many the rater gave; `wanted`: how many ratings would be open again.
 
@@ -36,10 +37,10 @@ def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, A
         states.append({"judged": judged, "alpha": ordinal_alpha(some_ratings, scale)["value"]})
         standings.append(evaluation.standings)
     before, after = states
-    place_after = {row.system: (place, row) for place, row in enumerate(standings[1], 1)}
+    after_by_system = {row.system: (place, row) for place, row in enumerate(standings[1], 1)}
     rows = []
     for place, standing in enumerate(standings[0], 1):
-        later_place, later_standing = place_after[standing.system]
+        later_place, later_standing = after_by_system[standing.system]
         rows.append({"before": standing, "after": later_standing, "place": place, "place_after": later_place})
     return {
         "before": before,

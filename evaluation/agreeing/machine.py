@@ -113,7 +113,8 @@ def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]
     """
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")  # repeat: from 1
+    # A pair without an answer, as after a timeout, is asked again in any case. `repeat` counts from 1.
+    answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
     rows = _placed(answers.values_list(*PAIR, "repeat", "value"), place, "repeat", "grade")
     # nan for an answer without a grade of the scale
     rows["grade"] = rows["grade"].where(rows["grade"].isin(scale))

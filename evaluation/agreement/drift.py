@@ -77,6 +77,7 @@ def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, ch
     chance: the mean squared distance of grades given by lot.
     """
     shared_distances = distance[rows][~np.isnan(distance[rows])]
+    # Without times most grades have the same one: then there is no earlier and later half, and both are empty.
     in_order = bool(2 * np.unique(table.moment[rows]).size >= rows.size)
     halves = np.array_split(distance[rows] if in_order else np.empty(0), 2)
     early, late = (half[~np.isnan(half)] for half in halves)
@@ -129,8 +130,9 @@ def _welch(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
     moved = 0.0 if abs(moved) <= rounding else moved
     variances = np.array([half.var(ddof=1) / half.size for half in (early, late)])  # of the means
     error = np.sqrt(variances.sum())
-    if error <= rounding:
+    if error <= rounding:  # within each half all values are equal, up to rounding
         return moved, moved, moved
+    # By Welch and Satterthwaite.
     degrees = variances.sum() ** 2 / (variances**2 / [early.size - 1, late.size - 1]).sum()
     margin = float(stdtrit(degrees, (1 + LEVEL) / 2) * error)
     return moved, moved - margin, moved + margin

@@ -29,8 +29,9 @@ def confusion(table: Table) -> np.ndarray:
 def cohen(table: Table) -> Iterator[dict]:
     """The agreement of each two raters with a pair in common, in the order of their numbers.
 
-    first, second: the raters; pairs, agree and within_one, as `percent`; Cohen's kappa, unweighted, and as linear
-    and quadratic weighted by the distance of the grades and by its square; nan where all grades are the same.
+    first, second: the raters; pairs, agree and within_one: as from `percent`. kappa: Cohen's, unweighted; linear,
+    quadratic: the same weighted by the distance of the grades and by its square. The three are nan where all
+    grades are the same.
     """
     grade_pairs = table.grade_pairs
     levels = table.grades.size
@@ -39,7 +40,7 @@ def cohen(table: Table) -> Iterator[dict]:
         rows = slice(start, start + count)
         first, second = grade_pairs.first_level[rows], grade_pairs.second_level[rows]
         frequency = grade_pairs.count[rows]
-        counts = np.zeros((levels, levels))
+        counts = np.zeros((levels, levels))  # how often the first gave one grade and the second the other
         counts[first, second] = frequency
         yield {
             "first": int(grade_pairs.first_rater[start]),
@@ -78,6 +79,7 @@ def fleiss(table: Table) -> dict:
     pairs, place = np.unique(table.pair[rows], return_inverse=True)
     counts = np.zeros((pairs.size, table.grades.size))  # of each grade in each pair
     np.add.at(counts, (place, table.level[rows]), 1)
+    # Of all ordered pairs of ratings of the same pair, the share that are equal: n equal ratings make n (n - 1).
     observed = ((counts**2).sum() - counts.sum()) / (pairs.size * number * (number - 1))
     chance = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
     grades_differ = (counts.sum(axis=0) > 0).sum() > 1

@@ -52,6 +52,9 @@ def alpha_interval(table: Table, kind: str, draws: int = ALPHA_DRAWS, seed: int 
 def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: str) -> np.ndarray:
     """Alpha of each resample, float64[draws]: 1 - (n - 1) observed / expected disagreement, n the ratings in all.
 
+    expected: the squared distances of all ordered pairs of ratings of the resample, in sum; observed: those within
+    each pair, divided by the number of its ratings less 1, in sum over the pairs.
+
     A pattern says how many ratings of each grade a pair has, two or more in all. patterns: float64[patterns,
     grades]; times: float64[draws, patterns], how many pairs of the resample have the pattern.
     """

@@ -68,7 +68,7 @@ def figures(paired: Paired, draws: int = ALPHA_DRAWS, seed: int = SEED) -> dict[
     tables = paired.by_query
     if not len(tables):
         return dict.fromkeys(NAMES, Figure(np.nan, np.nan, np.nan))
-    values = _figures(tables.sum(axis=0)[np.newaxis], paired.grades)[0]
+    values = _figures(tables.sum(axis=0)[np.newaxis], paired.grades)[0]  # of one table, that of all queries
     lows, highs = _interval(_figures(_resampled(tables, draws, seed), paired.grades), 0.95)
     rows = zip(NAMES, values, lows, highs, strict=True)
     return {name: Figure(float(value), float(low), float(high)) for name, value, low, high in rows}
@@ -93,7 +93,7 @@ def bias_differences(
     differences = []
     for rows in groups:
         group = paired.subset(rows)
-        group_tables = np.zeros_like(all_tables)
+        group_tables = np.zeros_like(all_tables)  # a query without a row in the group keeps zeros
         group_tables[np.searchsorted(queries, np.unique(group.query))] = group.by_query
         # In one array, so that both are resampled by the same queries.
         both_tables = np.stack([group_tables, all_tables], axis=1)

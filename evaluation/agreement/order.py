@@ -34,7 +34,7 @@ class Stability:
 def worlds(
     ratings: Ratings, keys: Iterable[str], raters: Iterable[int], draws: int = RATER_DRAWS, seed: int = SEED
 ) -> Iterator[Ratings]:
-    """The ratings as they are, then `draws` resamples of them, then the ratings without each of `raters`.
+    """Sets of ratings to score the systems by: all, then `draws` resamples, then those without each of `raters`.
 
     A resample draws with replacement, for each pair, as many ratings as the pair has. Adjudicated grades stay. The
     draws of a query depend on its key (of `keys`) and its own ratings alone, not on those of other queries.
@@ -67,13 +67,11 @@ def stability(
     if not (counts > 1).any():
         return None
     single = np.zeros(rows.size, bool)  # whether the rating is the only one of its pair
-    single[rows[starts[counts == 1]]] = True
+    single[rows[starts[counts == 1]]] = True  # the row in `ratings` where a pair of one rating starts
     by_all, by_resample, without_rater = means[0], means[1 : draws + 1], means[draws + 1 :]
     signs = _signs(by_all)
     resampled_signs = np.array([_signs(of_resample) for of_resample in by_resample])
-    # nan >= 0 is False: a system without a mean in the resample does not keep its order. One without a mean by all
-    # ratings has no order to lose.
-    keeps = (signs * resampled_signs >= 0) | np.isnan(signs)  # bool[draws, systems, systems]
+    keeps = _keeps_order(signs, resampled_signs)
     low, high = np.quantile(by_resample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     has_order = bool((signs > 0).any())
     best = by_all == np.nanmax(by_all) if has_order else np.zeros(by_all.size, bool)
@@ -84,6 +82,8 @@ def stability(
         pairs=int((counts > 1).sum()),
         draws=draws,
         seed=seed,
+        # Shares of resamples (axis 0) in which every two systems (axes 1 and 2) keep their order, or the best and
+        # every other one.
         holds=float(keeps.all(axis=(1, 2)).mean()) if has_order else float("nan"),
         leader_holds=float(keeps[:, best].all(axis=(1, 2)).mean()) if has_order else float("nan"),
         kept=np.where((signs == 0) | np.isnan(signs), np.nan, keeps.mean(axis=0)),
@@ -117,6 +117,17 @@ def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.nd
         "reversed": list(map(tuple, swapped)),
         "means": means.tolist(),
     }
+
+
+def _keeps_order(signs: np.ndarray, resampled_signs: np.ndarray) -> np.ndarray:
+    """Whether two systems keep their order in each resample, bool[draws, systems, systems].
+
+    Only opposite signs are a swap: a tie, before or after, keeps the order. A system without a mean in the
+    resample does not keep its order. One without a mean by all ratings has no order to lose, so it keeps it.
+
+    signs: float64[systems, systems], as from `_signs`, by all ratings; resampled_signs: the same by each resample.
+    """
+    return (signs * resampled_signs >= 0) | np.isnan(signs)  # nan >= 0 is False
 
 
 def _signs(means: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ def disputed(table: Table) -> np.ndarray:
     Those whose grades are furthest apart on the scale come first, then those with the largest deviation, then
     those with the lowest number.
     """
-    rows = table.graded_twice  # at least two of each pair
+    rows = table.graded_twice  # at least two of each pair, which are adjacent
     if not rows.pair.size:
         return np.empty(0, DISPUTED)
     starts, counts = groups(rows.pair)
@@ -98,7 +98,7 @@ def disputed(table: Table) -> np.ndarray:
     squares = np.add.reduceat((rows.grade - np.repeat(mean, counts)) ** 2, starts)
     deviation = np.sqrt(squares / (counts - 1))
     steps_apart = highest - lowest
-    order = np.lexsort((pairs, -deviation, -steps_apart))
+    order = np.lexsort((pairs, -deviation, -steps_apart))  # the last key is the first to sort by
     order = order[steps_apart[order] > 0]
     columns = (pairs, counts, table.grades[lowest], table.grades[highest], mean, deviation)
     return np.rec.fromarrays([column[order] for column in columns], DISPUTED)

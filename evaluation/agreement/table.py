@@ -1,7 +1,7 @@
 """Grades by rater and pair: the arrays from which agreement is computed. NumPy only."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,15 +34,14 @@ class Table:
     def graded_twice(self) -> "Table":
         """The rows of pairs with two grades or more."""
         rows = self.ratings[self.pair] > 1
-        return Table(
-            self.pairs, self.raters, self.grades, self.pair[rows], self.rater[rows], self.level[rows], self.cannot
-        )
+        return replace(self, pair=self.pair[rows], rater=self.rater[rows], level=self.level[rows], moment=None)
 
     @cached_property
     def patterns(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct grade counts of pairs with two grades or more, and the number of pairs with each.
+        """The distinct patterns of pairs with two grades or more, and the number of pairs with each.
 
-        float64[patterns, levels] and int64[patterns]. With few raters and grades there are few patterns.
+        A pattern says how often each grade was given to a pair. float64[patterns, levels] and int64[patterns].
+        With few raters and grades there are few patterns.
         """
         graded_twice = self.graded_twice
         levels = max(self.grades.size, 1)
@@ -71,6 +70,7 @@ class Table:
             cell, count = np.unique(cell, return_counts=True)
             cells.append(cell)
             counts.append(count)
+        # A cell can occur at several offsets: its counts are added. The empty arrays are for no offset.
         cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
         count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
         both_raters, both_levels = np.divmod(cell, levels * levels)
@@ -105,7 +105,7 @@ def table(
     pair, rater, grade = np.asarray(pair, np.int64), np.asarray(rater, np.int64), np.asarray(grade, np.float64)
     cannot = np.bincount(rater[np.isnan(grade)], minlength=raters)
     graded = np.flatnonzero(~np.isnan(grade))
-    order = graded[np.lexsort((rater[graded], pair[graded]))]
+    order = graded[np.lexsort((rater[graded], pair[graded]))]  # the rows with a grade, by pair and then by rater
     grades = np.unique(grade[order]) if scale is None else np.unique(np.asarray(scale, np.float64))
     level = np.searchsorted(grades, grade[order])
     pairs = int(pair.max(initial=-1)) + 1

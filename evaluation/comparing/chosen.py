@@ -23,7 +23,10 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 
 
 def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
-    """The selection in the address; None where nothing can be compared. Raises CannotAnswer."""
+    """The baseline and the systems that the address compares; None where nothing can be compared.
+
+    Raises CannotAnswer for an address that has no meaning, or too many systems.
+    """
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     names = named_in(request)
     for name in names:
@@ -42,7 +45,7 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
             f"at most {MOST_COMPARED} systems are compared on a page, not {len(names)}; "
             "the command compare takes any number."
         )
-    if not baseline:
+    if not baseline:  # the best system is the baseline
         return best_first(ranked)
     others = [name for name in ranked if name != baseline]
     if not others:

@@ -158,7 +158,7 @@ def worst(collection: Collection, evaluation: Evaluation, pair: list[str], diffe
     stored = [name for name in reversed(pair) if name in evaluation.table.record.system_pks]
     query_string = evaluation.asked.keep_with(urlencode([("system", name) for name in stored]))
     values = evaluation.values(pair)
-    lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]
+    lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]  # no nan, no tie
     return [
         {
             "query": queries["key"].iloc[row],

@@ -67,8 +67,8 @@ def as_junit(gate: Document, site: str) -> str:
     suite.set("failures", str(verdicts.count(WORSE)))
     suite.set("skipped", str(verdicts.count(UNDECIDED)))
     for against in gate["anchors"]:
-        name = f"{gate['measure']} against {against['anchor']}"
-        case = ElementTree.SubElement(suite, "testcase", classname="idealist.gate", name=name)
+        case_name = f"{gate['measure']} against {against['anchor']}"
+        case = ElementTree.SubElement(suite, "testcase", classname="idealist.gate", name=case_name)
         differences = "; ".join(f"{name}: {reading}" for name, reading in readings(against))
         message = " ".join([f"{differences}.", *unjudged(gate, site), *undecided(gate)])
         if against["verdict"] == WORSE:
@@ -80,9 +80,10 @@ def as_junit(gate: Document, site: str) -> str:
 
 
 def readings(against: Document) -> Iterable[tuple[str, str]]:
-    """(how unjudged documents are read, the difference with its limits) of both readings.
+    """(how the means are taken, their difference in words) for each way to take them.
 
-    Where the queries were drawn from a log, what stands beside the first one comes last.
+    First with unjudged documents as the options say, then with them at their expected gain. Where the queries were
+    drawn from a log, these means are over its searches, and the plain mean over queries comes last.
     """
     yield PLAIN, in_words(against["plain"])
     if against["expected"]:

@@ -21,7 +21,8 @@ MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is
 def against_rivals(collection: Collection, evaluation: Evaluation, system: str) -> dict:
     """The context of the chart and of the largest losses; empty with fewer than two other systems.
 
-    A rival is the system with the highest value among the others, on that query alone.
+    A rival is the system with the highest value among the others, on that query alone. `lost`, `against`: on how
+    many queries the system loses, and on how many it is compared.
     """
     names = [name for name in evaluation.means if name != system]
     if len(names) < 2:
@@ -38,10 +39,8 @@ def against_rivals(collection: Collection, evaluation: Evaluation, system: str) 
     step = ceil(total / MOST_BARS)
     bars = [rows[start] | {"start": start, "end": min(start + step, total)} for start in range(0, total, step)]
     losses = [row for row in reversed(rows) if row["value"] < -ROUNDING]
-    alt_text = (
-        f"{asked.measure} of {system} minus that of the best other system on {total:,} queries, highest first: "
-        f"from {decimals(rows[0]['value'])} to {decimals(rows[-1]['value'])}."
-    )
+    alt_text = f"{asked.measure} of {system} minus that of the best other system on {total:,} queries, "
+    alt_text += f"highest first: from {decimals(rows[0]['value'])} to {decimals(rows[-1]['value'])}."
     return {
         "leader": system,
         "losses": losses[:LISTED_LOSSES],

@@ -151,7 +151,10 @@ def _adjusted(test: Comparison, p: float) -> Comparison:
 
 
 def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
-    """A row for each segment, with the numbers of its comparison and the reasons for those that are missing."""
+    """A row for each segment, with the numbers of its comparison and the reasons for those that are missing.
+
+    Where the queries were drawn from a log, it also has `plain` and `traffic`, as from `scores.beside_mean`.
+    """
     baseline, system = result.pairs[0]
     return [
         {
@@ -179,6 +182,6 @@ def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined"]
-    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]
+    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]  # the names, without numbers
     with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
     return documents.table_of(header, (row | made_by for row in with_words))

@@ -10,7 +10,8 @@ from ..significance import HIGHER, LOWER, TWO_SYSTEMS
 def said(result: Compared, rows: Sequence[dict]) -> dict:
     """The context of the verdict on every pair: who differs, who is equal on every query, and who is open.
 
-    nearest: the row of the open pair that the fewest more queries would decide. rows: as from `rows_against`.
+    nearest: the row of the open pair that the fewest more queries would decide. rows: as from `rows_against`, one
+    for each system that is compared with the baseline.
     """
     verdicts = []  # (verdict, its rows, their systems)
     for verdict in (HIGHER, LOWER):
@@ -34,7 +35,7 @@ def judged_by(result: Compared) -> str:
     if result.tests.correction == "hsd":
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
     tested_pairs = [test for test in result.tests.pairs if test.p_holm is not None]
-    names = []
+    names = []  # of the tests; where nothing could be tested, of the one that would have been made
     if any(test.p is not None for test in tested_pairs) or not tested_pairs:
         names.append("the paired t test")
     if any(test.p is None for test in tested_pairs):  # where all differences are equal, there is no t

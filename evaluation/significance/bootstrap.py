@@ -17,9 +17,9 @@ def bootstrap_interval(
 ) -> tuple[np.ndarray, np.ndarray] | tuple[float, float]:
     """The percentile bootstrap interval of the mean over queries: its low and high end.
 
-    values: float64[queries] or float64[queries, columns]. The ends are floats for the first, float64[columns] for
-    the second, whose columns are all resampled by the same queries. They are nan for fewer than two queries. The
-    same seed gives the same interval.
+    values: float64[queries] or float64[queries, columns]. For float64[queries] the ends are floats. For a table
+    they are float64[columns], and all columns are resampled by the same queries. The ends are nan for fewer than
+    two queries. The same seed gives the same interval.
 
     The variance of resampled means is that of n, not of n - 1, which makes the percentile interval too narrow
     (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015: "narrowness
@@ -36,9 +36,10 @@ def bootstrap_interval(
     # Column by column: NumPy adds up a table in another order than a single column, and the mean of a column must
     # not depend on the others, not even in its last bit.
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
+    # Chunks of resamples: how often each query is drawn, n times in all.
     counts = _cached_resamples(n, draws, seed) if n * draws <= MOST_CACHED_BYTES else resamples(n, draws, seed)
     # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
-    deviations = np.concatenate(list(weighted_sums(counts, columns - mean, n))) / n
+    deviations = np.concatenate(list(weighted_sums(counts, columns - mean, heaviest=n))) / n  # [draws, columns]
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = mean + np.quantile(deviations, tails, axis=0) * np.sqrt(n / (n - 1))
     return (low, high) if values.ndim == 2 else (float(low[0]), float(high[0]))

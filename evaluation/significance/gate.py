@@ -50,7 +50,8 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
         return Limits(mean, None, None, n, UNDECIDED)
     if not difference.any():
         return Limits(0.0, 0.0, 0.0, n, NOT_WORSE)
-    rows = column if sampled is None else pseudo_values(column, sampled)  # one for each query with sampling error
+    # A row for each query with sampling error: not for those that were taken for certain from the log.
+    rows = column if sampled is None else pseudo_values(column, sampled)
     if not len(rows):  # the difference has no sampling error
         return Limits(mean, mean, mean, n, WORSE if mean < -margin else NOT_WORSE)
     if len(rows) < FEWEST:
@@ -64,8 +65,9 @@ def limits(difference: np.ndarray, margin: float, alpha: float, sampled: Sampled
     # One-sided at alpha is two-sided at twice alpha. Where all queries lose just the margin, no number decides.
     spread = float(paired.deviation(rows)[0])
     needed_rows = power.queries_needed((mean + margin) / spread, 2 * alpha) if spread else None
-    not_tested = n - len(rows)  # taken for certain from the log
-    return Limits(mean, low, high, n, verdict, needed=needed_rows and not_tested + needed_rows)
+    not_tested = n - len(rows)
+    needed = None if needed_rows is None else not_tested + needed_rows
+    return Limits(mean, low, high, n, verdict, needed=needed)
 
 
 def agreed(verdicts: list[str]) -> str:

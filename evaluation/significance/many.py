@@ -19,7 +19,7 @@ class TukeyHSD:
 def holm(p: np.ndarray) -> np.ndarray:
     """p values adjusted by Holm's step-down method (1979), which controls the family-wise error rate.
 
-    nan stays nan and is no comparison.
+    p: float64[comparisons]. nan stays nan and is no comparison.
     """
     adjusted = np.full(len(p), np.nan)
     comparisons = np.flatnonzero(~np.isnan(p))
@@ -50,6 +50,7 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
     ranges = np.sort(np.ptp(sums, axis=0) / queries)  # of the means, in each draw
     means = values.mean(axis=0)
     distance = np.abs(means[:, np.newaxis] - means)
+    # Of the sorted ranges, those from here on are at least the difference of the pair.
     as_extreme = draws - np.searchsorted(ranges, distance - tolerance)
     p = (as_extreme + 1.0) / (draws + 1)
     np.fill_diagonal(p, np.nan)

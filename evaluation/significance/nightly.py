@@ -70,16 +70,17 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
     readings: the differences to the baseline plus the margin, float64[queries] without nan each. There is one for
     each way to read documents that nobody judged, and an alarm has to hold in all of them. signs: of these
     queries, by the same seed in all nights. crossed: bool[flips], of the look of the night before; None in the
-    first night. may_spend: the share of the flips that may have crossed after this night.
+    first night. may_spend: the share of the flips that may have crossed after this night, a part of the budget.
     """
     crossed_before = np.zeros(signs.flips, bool) if crossed is None else crossed
     drops = drops_of(readings, signs)
     largest_first = np.sort(drops[~crossed_before])[::-1]
     may_cross = int(may_spend * signs.flips) - int(crossed_before.sum())
+    # Flips cross strictly above the threshold. So it is the first statistic that may not cross: then at most
+    # `may_cross` flips do. It is inf where none may cross, and -inf where all may.
     threshold = np.inf
     if may_cross > 0:
         threshold = largest_first[may_cross] if may_cross < len(largest_first) else -np.inf
-    # Strictly above the threshold, so that at most `may_cross` flips cross.
     crosses_now = drops > threshold
     # What was observed is no alarm unless the search lost more than the margin.
     crosses_now[0] &= all(reading.mean() < 0 for reading in readings)
@@ -157,6 +158,8 @@ def _moments(difference: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _hall(values: np.ndarray, cubes: np.ndarray, square: float, signs: np.ndarray) -> np.ndarray:
     """The statistic of each flip, float64[flips]: minus Hall's transformed t, so that it is large for a loss.
+
+    It is -(t + s t²/3 + s² t³/27 + s/6), where s is the skewness divided by the root of the number of queries.
 
     values, cubes: float32[queries], the differences and their cubes; square: their mean square. signs:
     float32[flips, queries], of 1 and -1. There are two queries or more.

@@ -109,7 +109,7 @@ def wilcoxon(difference: np.ndarray) -> np.ndarray:
     a correction for continuity.
     (Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, third edition, 2014, section 3.1.)
     """
-    if len(difference) < EXACT_BELOW:
+    if len(difference) < EXACT_BELOW:  # the randomisation test of signed ranks in place of differences
         ranks = np.empty(difference.shape)
         for pair, column in enumerate(difference.T):
             ranks[:, pair], _ = _signed_ranks(column)
@@ -141,7 +141,7 @@ def _signed_rank_p(column: np.ndarray) -> float:
         return np.nan
     positive_sum = ranks[ranks > 0].sum()
     expected = n * (n + 1) / 4
-    no_ties_or_zeros = len(ties) == len(column)
+    no_ties_or_zeros = len(ties) == len(column)  # as many distinct absolute values other than 0 as queries
     if no_ties_or_zeros and n <= EXACT_RANKS:
         smaller_sum = int(min(positive_sum, 2 * expected - positive_sum))
         return min(1.0, 2 * _ways_of_rank_sums(n)[: smaller_sum + 1].sum() / 2**n)

@@ -145,7 +145,7 @@ def _columns(
 
 
 def _block(difference: np.ndarray, draws: int, seed: int, degrees: int | None) -> dict[str, np.ndarray]:
-    """The fields of `Comparison` that some pairs have before any correction, by name, float64[pairs] each.
+    """The fields of `Comparison` before any correction, by name: an array over these pairs for each.
 
     difference: float64[queries, pairs]; degrees: of freedom of the t test, None for queries less 1.
     """
@@ -214,6 +214,7 @@ def _comparison(
     # Two systems make one comparison, which needs no correction.
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
     significant = adjusted < ALPHA  # False for nan
+    direction = HIGHER if numbers["difference"] > 0 else LOWER
     # Bonferroni's level: the strictest that Holm asks for, and about that of Tukey's HSD.
     alpha = ALPHA / max(comparisons, 1)
     least = power.least_effect(drawn, alpha)
@@ -226,7 +227,7 @@ def _comparison(
     undefined = [name for name, number in numbers.items() if isnan(number)]
     return Comparison(
         **{**numbers, **dict.fromkeys(undefined)},  # None for nan
-        verdict=(HIGHER if numbers["difference"] > 0 else LOWER) if significant else CANNOT_TELL,
+        verdict=direction if significant else CANNOT_TELL,
         why={name: _why(name, numbers, drawn, systems, queries, untested) for name in undefined},
     )
 

@@ -164,9 +164,10 @@ def bounds_of_estimate(
 ) -> tuple[float, float]:
     """The least and the greatest mean over all searches, as `measures.bounds_of_mean` has them for plain means.
 
-    low, high: float64[queries]; certain, possible: whether a query will and may have a value, bool[queries].
-    What is left out has no value for certain, so the others of its stratum stand for it. (nan, nan) where a bound
-    of a possible query is nan, and where a stratum may be left without a value.
+    low, high: float64[queries], the bounds of each value once all is judged; certain, possible: whether a query
+    will and may have a value then, bool[queries]. A query that only may have one is in the mean or not, whichever
+    gives the wider bounds. What is left out has no value for certain, so the others of its stratum stand for it.
+    (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
     """
     ends, total_share = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
     searches = sampled.searches
@@ -177,6 +178,7 @@ def bounds_of_estimate(
         if not searches[must].any():
             return float("nan"), float("nan")
         share = searches[members].sum() + sampled.left_out.get(stratum, 0.0)
+        # The greatest mean is the least one of the values with the other sign.
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
         ends = ends + share * np.array([least, greatest])

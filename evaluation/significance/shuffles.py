@@ -44,6 +44,7 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
         places = order.reshape(columns, size)  # the same memory, by place
         # Fisher-Yates for all rows and draws at once: the last place swaps with a random one up to itself.
         for last in range(columns - 1, 0, -1):
+            # For each row and draw, the index in `order` of the place that the last one swaps with.
             partner = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
             moved = order[partner]
             order[partner] = places[last]

@@ -31,8 +31,7 @@ def answer(verdict: Verdict, kind: str, reason: str, by, system: str = "") -> No
         release = as_system(night, system)
         baselines = {verdict.baseline, Baseline.Kind.RELEASE.value}
         for baseline_kind in sorted(baselines):
-            facts = {"kind": baseline_kind, "system": release, "name": release.name, "reason": reason}
-            watch.collection.baselines.create(**facts)
+            watch.collection.baselines.create(kind=baseline_kind, system=release, name=release.name, reason=reason)
             note(Act.BASELINE, watch.collection, about=release, kind=baseline_kind)
         answered = [alarm for alarm in watch.open_alarms() if alarm.baseline in baselines]
     Verdict.objects.filter(pk__in=[alarm.pk for alarm in answered]).update(
@@ -53,6 +52,7 @@ def as_system(night: Night, name: str) -> System:
     system = System.objects.create(collection=collection, name=name, gaps=True)
     existing = np.array(collection.documents.values_list("pk", flat=True), np.uint32)
     lists = {query: documents[np.isin(documents, existing)] for query, documents in lists_of(night).items()}
+    # A night has ranks alone: the scores only keep the order.
     Ranking.objects.bulk_create(
         Ranking(system=system, query_id=query, documents=documents, scores=1 / np.arange(1, len(documents) + 1))
         for query, documents in lists.items()

@@ -21,7 +21,8 @@ LISTS = {"tonight": "this night", "before": "the night before", **dict(Baseline.
 def rows(night: Night, point: Point) -> list[dict[str, Any]]:
     """The queries of the night, the largest loss first, then those without a difference by key.
 
-    value: None for no value, for the reason `why`; differences: to each baseline, by its kind.
+    value: None for no value, for the reason `why`; differences: to each baseline, by its kind; least: the lowest
+    of these, inf for none.
     """
     if night.values is None:
         return []
@@ -52,11 +53,11 @@ def _why(night: Night, query: Query, place: int) -> str:
 
 
 def side_by_side(night: Night, query: Query) -> dict[str, Any]:
-    """The context of one query: the list of the night, and those that it is compared with."""
-    lists: dict[str, list[int]] = {}  # by name: the ids of the first documents
-    for name, ranked in _lists(night, query).items():
-        if ranked is not None:
-            lists[name] = ranked[:DOCUMENTS_SHOWN].tolist()
+    """The context of one query: the list of the night, and those that it is compared with.
+
+    In a row, `place` is that of the document in the list of the row, and `tonight` that in the list of the night.
+    """
+    lists = _lists(night, query)
     documents = Document.objects.only("key", "title", "collection").in_bulk({*chain.from_iterable(lists.values())})
     grades = judgments_of(night, query)
     place_tonight = {pk: place for place, pk in enumerate(lists.get("tonight", []), 1)}
@@ -70,15 +71,15 @@ def side_by_side(night: Night, query: Query) -> dict[str, Any]:
     return {"columns": columns, "failed": night.failed.get(query.key, "")}
 
 
-def _lists(night: Night, query: Query) -> dict[str, np.ndarray | None]:
-    """The documents of each of LISTS, best first; None where it has none."""
+def _lists(night: Night, query: Query) -> dict[str, list[int]]:
+    """The ids of the first DOCUMENTS_SHOWN documents, best first, of each of LISTS that has a ranking."""
     told_before = night.watch.nights.filter(state=Night.State.TOLD, due_at__lt=night.due_at)
     earlier = told_before.order_by("-due_at").first()
     lists = {"tonight": _documents(night, query), "before": _documents(earlier, query) if earlier else None}
     for verdict in Verdict.objects.filter(night=night).defer("differences", "crossed"):
         ranking = Ranking.objects.filter(system=verdict.system_id, query=query).first()
         lists[verdict.baseline] = ranking.documents if ranking else None
-    return lists
+    return {name: ranked[:DOCUMENTS_SHOWN].tolist() for name, ranked in lists.items() if ranked is not None}
 
 
 def _documents(night: Night, query: Query) -> np.ndarray | None:

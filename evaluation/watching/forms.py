@@ -115,6 +115,7 @@ class WatchForm(forms.ModelForm):
         try:
             asked = Asked.of(self.collection, **(DEFAULTS | texts))
         except ValueError as error:
+            # With options it is not known which of the two fields is wrong.
             self.add_error(None if options else "measure", as_sentence(error))
             return
         # All of it is kept, so that the numbers stay when the default of the collection changes.

@@ -148,6 +148,7 @@ def work(job: Job, progress: Progress) -> PullReport:
         turns.ask(job, turns.drawn_twice(job), connection, progress, end, again=True)
     report = PullReport()
     source = Source("the answers", io.BytesIO())  # empty: `_write` reads the answers from the database
+    # In one transaction `land` calls `write`, and `tell` if that changed something.
     write, tell = partial(_write, night, report, progress), partial(_tell, report, job)
     land(job.destination, [source], report, job.kind, job, write, tell)
     return report

@@ -17,7 +17,7 @@ FEWEST_NIGHTS = 2  # of a chart
 
 
 def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
-    """The charts of means, of judged shares and of differences to each kind of baseline, by id or kind.
+    """The charts of means ("nights"), of judged shares ("judged"), and of differences by kind of baseline.
 
     A chart with fewer than FEWEST_NIGHTS nights is left out. points: the oldest first.
     """
@@ -25,15 +25,13 @@ def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
     if len(rows) < FEWEST_NIGHTS:
         return {}
     measure = watch.asked["measure"]
-    bounded = parse_measure(measure).name not in SUMS
+    bounded = parse_measure(measure).name not in SUMS  # whether the maximum of the measure is 1
     first, last = rows[0], rows[-1]
     alt_text = f"Mean {measure} of {len(rows)} nights. It was {decimals(first['mean'])} on {first['night']}"
     alt_text += f" and {decimals(last['mean'])} on {last['night']}."
     means = Chart("nights", drawn.nights(rows, marks, bounded=bounded), alt_text)
-    share = decimals(last["judged"], 2)
-    judged = Chart(
-        "judged", drawn.judged(rows), f"Share of judged results, {len(rows)} nights; {share} in the last."
-    )
+    text_of_shares = f"Share of judged results, {len(rows)} nights; {decimals(last['judged'], 2)} in the last."
+    judged = Chart("judged", drawn.judged(rows), text_of_shares)
     by_id = {
         "nights": titled(means, watch, f"mean {measure} by night", "95 % interval", rows),
         "judged": titled(judged, watch, "share of judged results by night", "Above the cutoff", rows),

@@ -49,9 +49,9 @@ def _tell_or_gap(night: Night) -> bool:
 def tell(night: Night) -> bool:
     """Score the night and store its scores and verdicts. Returns whether it did.
 
-    It did not if an earlier night is not over, the night became a gap, or the engine is asked again first, to
-    confirm a new alarm; nor if another worker told this night meanwhile, or another night, whose verdicts have to
-    be continued. A night that is still to be told is tried later.
+    It did not if an earlier night is not over, if the night became a gap, or if the engine is asked again first to
+    confirm a new alarm; nor if another worker meanwhile told this night, or an earlier one, whose verdicts this
+    night has to continue. A night that is still to be told is tried later.
     """
     if night.watch.nights.filter(due_at__lt=night.due_at, state__in=OPEN_STATES).exists():
         return False

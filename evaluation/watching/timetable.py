@@ -16,7 +16,7 @@ def following(after: datetime, at: time, days: list[int], zone: str, from_day: d
     day = after.astimezone(there).date()
     if from_day:
         day = max(day, from_day)
-    for _ in range(DAYS_A_WEEK + 1):
+    for _ in range(DAYS_A_WEEK + 1):  # the first of these days counts again a week later, if its time is past
         moment = datetime.combine(day, at, there)
         if day.weekday() in days and moment > after:
             return moment

@@ -140,7 +140,7 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
 
     queries: pks of the queries of the record. Several nights can have the same ranking of a query, which is scored
     once. One call of the kernel takes one ranking for each query: the first call the first distinct ranking of
-    each, the second call the second one of each, and so on. Such a set of rankings is a layer.
+    each, the second call the second one of each, and so on. The rankings of one call are a layer.
     """
     asked = asked_of(watch)
     _, judgments = read(watch.collection, asked)
@@ -165,15 +165,17 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
 
 
 def chart_rows(points: Sequence[Point]) -> list[dict]:
-    """The rows of the chart of means. A gap has none, and ends the stretch of nights that a line joins."""
-    rows, stretch = [], 0  # stretch: the number of gaps so far
+    """The rows of the chart of means. A night without a mean has none.
+
+    A line joins the nights of one stretch. A night without a mean ends it.
+    """
+    rows, stretch = [], 0  # stretch: the number of nights without a mean so far
     for point in points:
-        if point.means is None or point.means.mean is None:
+        if point.means is None or point.means.mean is None:  # a gap, or a night on which no query counts
             stretch += 1
             continue
-        means = point.means
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries")
-        numbers = {name: getattr(means, name) for name in names}
+        numbers = {name: getattr(point.means, name) for name in names}
         facts = {"stretch": stretch, "today": point.today, "worse": point.is_worse}
         rows.append(numbers | _at(point.night) | facts)
     return rows
@@ -248,7 +250,7 @@ def as_json(point: Point) -> dict[str, Any]:
             "baseline": kind,
             "system": verdict.name,
             "verdict": verdict.kind,
-            **verdict.numbers,
+            **verdict.numbers,  # the fields of `verdicts.Numbers`
             "spent": verdict.spent,
             "answer": verdict.answer,
             "reason": verdict.reason,
@@ -260,11 +262,5 @@ def as_json(point: Point) -> dict[str, Any]:
 
 def _facts(point: Point) -> dict[str, Any]:
     night = point.night
-    means = asdict(point.means) if point.means else {}
-    return {
-        "night": night.due_at.isoformat(),
-        "state": night.state,
-        "problem": night.problem,
-        "today": point.today,
-        **means,
-    }
+    facts = {"night": night.due_at.isoformat(), "state": night.state, "problem": night.problem}
+    return {**facts, "today": point.today, **(asdict(point.means) if point.means else {})}

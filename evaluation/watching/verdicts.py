@@ -85,19 +85,20 @@ class Compared:
         """
         evaluation, sampled = night.evaluation, night.samples[kind]
         names = [TONIGHT, night.baselines[kind]]
-        tonight, former = (evaluation.table.record.rankings[name] for name in names)
+        tonight, baseline = (evaluation.table.record.rankings[name] for name in names)
         values = evaluation.counting(names)
         # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
-        counted = common_queries(values) & former.present
+        counted = common_queries(values) & baseline.present
         if sampled is not None:
             counted &= sampled.stratum != OUTSIDE
-        moved = holes.moved(evaluation.judgments, tonight, former, night.depth)
+        # The unjudged documents that the two rank at different places.
+        moved = holes.moved(evaluation.judgments, tonight, baseline, night.depth)
         moved = moved[counted[moved["query"]]]
         why_not_expected = night.why_not_expected
         if not why_not_expected and not night.expected.keys() >= set(names):
             why_not_expected = "a system came or went while the night was scored"
         if why_not_expected:
-            second = holes.at_best(evaluation.asked, evaluation.judgments, (tonight, former), moved, night.scale)
+            second = holes.at_best(evaluation.asked, evaluation.judgments, (tonight, baseline), moved, night.scale)
         else:
             second = np.column_stack([night.expected[name] for name in names])
         # A query without a second value has nothing that can be found in either list: its plain values stay.
@@ -173,8 +174,8 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
         ),
         differences=differences,
         path=path.number,
-        spent_before=path.spent_earlier,
-        spent=path.spent_earlier + float(crossed.mean()),  # the share of flips that crossed on this path
+        spent_before=path.spent_before,
+        spent=path.spent_before + float(crossed.mean()),  # the share of flips that crossed on this path
         crossed=np.packbits(crossed),
     )
 
@@ -205,7 +206,7 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     days = max((night.due_at - watch.created_at).total_seconds() / 86_400, 0.0) + 1  # with the first night
     accrued = nightly.budget(watch.budget / len(KINDS), days)  # what of the budget may be spent by this night
     signs = nightly.Signs(path.seed, keys)
-    may_spend = accrued - path.spent_earlier
+    may_spend = accrued - path.spent_before  # on this path
     look = nightly.look(readings, signs, path.crossed, may_spend)
     # The readings differ in unjudged documents. An alarm needs both; a plain one only the first, as the options
     # say.
@@ -239,9 +240,10 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
     second_name = "at_best" if compared.why_not_expected else "expected"
     look = test.look  # None where nothing was tested
     shows_loss = agreed([reading.verdict for reading in one_night]) == WORSE
+    # Without a query that counts nothing is tested.
     plain_differences = np.empty(0)
     if compared.counted.any():
-        (plain_differences, _), _ = compared.tested  # the first reading; the second one; keys of the queries
+        (plain_differences, _), _ = compared.tested  # ((first reading, second reading), keys of the queries)
     return {
         "difference": plain.difference,
         "low": plain.low,
@@ -267,36 +269,40 @@ class Path:
 
     number: int  # from 1, among the paths of the watch against this kind of baseline
     crossed: np.ndarray  # bool[flips]: whether each flip crossed in an earlier night of this path
-    spent_earlier: float  # of the budget
+    spent_before: float  # of the budget, on former paths
     seed: tuple[int, ...]  # of the flips
     continues: bool  # whether the night before is on this path, too
 
     @classmethod
-    def after(cls, before: Verdict | None, watch: Watch, kind: str, name: str, label: str) -> "Path":
-        """The path of the verdict that follows `before`: the path of `before`, or a new one with other flips.
+    def after(cls, last: Verdict | None, watch: Watch, kind: str, name: str, label: str) -> "Path":
+        """The path of the verdict that follows `last`: the path of `last`, or a new one with other flips.
 
         A path is a run of nights that are tested together, and a flip is one set of random signs for the
-        differences of queries. kind, name: of the baseline and of its system; label: of the measure with its
-        options. The budget is that of the watch: what earlier paths spent cannot be spent again.
+        differences of queries. A flip has crossed once its statistic was above the threshold of a night, as in an
+        alarm. kind, name: of the baseline and of its system; label: of the measure with its options. The budget of
+        false alarms is that of the watch: what former paths spent cannot be spent again.
         """
         seed = (watch.seed, KINDS.index(kind))  # with the number of the path: each path has its own flips
-        if before is not None:
-            same_question = (before.numbers["margin"], before.numbers["label"]) == (watch.margin, label)
-            # A system that was deleted has no id any more. Another one may have its name since.
-            same_baseline = before.system_id and before.name == name
-            if same_baseline and same_question and not before.is_answered:
-                crossed = np.unpackbits(before.crossed)[: nightly.FLIPS].astype(bool)
-                return cls(before.path, crossed, before.spent_before, (*seed, before.path), continues=True)
-        number = before.path + 1 if before else 1
-        # `spent` is what was spent on all paths down to that verdict; `spent_before` on the paths before its own.
-        spent_earlier = before.spent if before else 0.0
+        if last is not None and _goes_on(last, watch, name, label):
+            crossed = np.unpackbits(last.crossed)[: nightly.FLIPS].astype(bool)
+            return cls(last.path, crossed, last.spent_before, (*seed, last.path), continues=True)
+        number = last.path + 1 if last else 1
+        spent_before = last.spent if last else 0.0  # on all paths down to that verdict
         none_crossed = np.zeros(nightly.FLIPS, bool)
-        return cls(number, none_crossed, spent_earlier, (*seed, number), continues=False)
+        return cls(number, none_crossed, spent_before, (*seed, number), continues=False)
 
     @property
     def has_alarm(self) -> bool:
         """Whether an alarm stands that nobody answered."""
         return bool(self.crossed[0])  # flip 0 is what was observed
+
+
+def _goes_on(last: Verdict, watch: Watch, name: str, label: str) -> bool:
+    """Whether the path of `last` goes on: same question, same baseline, and nobody answered an alarm of it."""
+    same_question = (last.numbers["margin"], last.numbers["label"]) == (watch.margin, label)
+    # A system that was deleted has no id any more. Another one may have its name since.
+    same_baseline = last.system_id is not None and last.name == name
+    return same_question and same_baseline and not last.is_answered
 
 
 def _why_not(compared: Compared) -> str:
@@ -319,14 +325,14 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     did not confirm: if the same loss is there the next night, it has to be told.
     """
     numbers = before.numbers
-    # It has a p, so it was tested, and a reason why there is no verdict.
-    was_unconfirmed = before.kind != Kind.WORSE and numbers["p"] is not None and bool(numbers["why"])
+    # It was tested, as it has a p, and yet has a reason why there is no verdict: the alarm was not confirmed.
+    if before.kind != Kind.WORSE and numbers["p"] is not None and numbers["why"]:
+        return False
     plain, second = one_night
     # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
     # a night of which the last verdict was that judgments decide it.
     second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
-    may_be_decided = before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference)
-    if was_unconfirmed or may_be_decided:
+    if before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference):
         return False
     return (
         # The means are compared, too: they also change with the weights of queries.

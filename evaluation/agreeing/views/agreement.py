@@ -5,6 +5,7 @@ Admins see names. Analysts see pseudonyms, in an order that reveals nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -38,7 +39,6 @@ SCORES_A_SECOND = 180_000
 TIMES_AS_LONG = 20  # how much longer a draw takes under a rule that learns the errors of each rater
 
 DISPUTED_ON_PAGE = 20  # pairs: they are many, and the first are the ones that matter
-MOST_IN_MATRIX = 12  # raters of whom every two are listed without opening anything
 
 
 @readers_page
@@ -54,12 +54,12 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "lacking": agreed.lacking,
         "fewest": FEWEST_PAIRS,
         "limits": {"strong": STRONG, "fair": FAIR},
-        "opened": "page" in request.GET,
-        "named": collection.role == Role.ADMIN,
+        "opened": "page" in request.GET,  # whether the disputed pairs are unfolded: the reader leafs through them
+        "named": collection.role == Role.ADMIN,  # whether the reader sees names of raters
         "raters": [row | {"pk": pks[row["rater"]]} for row in whole["raters"]],
-        "twos": whole["pairs_of_raters"],
-        "many": len(whole["raters"]) > MOST_IN_MATRIX,
+        "twos": whole["pairs_of_raters"],  # a row for every two raters
         "order": order,
+        # The raters without whom two systems swap.
         "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
         "neighbours": neighbours(order) if order else [],
         "label": asked.label,
@@ -71,7 +71,8 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         grades = labels_of(collection)
         alt_text = "For each grade, how often the other rater gave which grade."
         cells = confusion(whole["confusion"], grades)
-        context |= confused(cells, list(grades.values()), alt_text) | {"most_confused": most_confused(cells)}
+        context |= confused(cells, list(grades.values()), alt_text)  # also `charts`
+        context["most_confused"] = most_confused(cells)
     context["charts"] |= chart_of_biases(whole["raters"])
     return charted(request, "evaluation/agreement.html", context)
 
@@ -123,11 +124,9 @@ def order_in(collection: Collection, asked: Asked, agreed: Agreement) -> Order |
     if not draws:
         return None
 
-    def made() -> Order:
-        return consistency.cached_order(collection, asked, draws)
-
+    make = partial(consistency.cached_order, collection, asked, draws)
     with raising_cannot_answer():
-        return cache.whole(collection, ("order", asked, draws), made)
+        return cache.whole(collection, ("order", asked, draws), make)
 
 
 def draws_for(collection: Collection, asked: Asked, agreed: Agreement) -> int:
@@ -165,7 +164,8 @@ def dot_of(row: Mapping) -> dict:
 def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreement) -> dict:
     """The context of one page of the pairs with different grades. Two database queries, for admins three.
 
-    A row has the pk of its query for a link, and, for admins, who can decide it, the token of the pair.
+    A row has the pk of its query for a link, and, for admins, the token of the pair: the address of the page where
+    they can decide on its grade has it.
     """
     pagination = paged(request, cast(Sequence, agreed.disputed), DISPUTED_ON_PAGE)
     on_page = pagination["page"].object_list

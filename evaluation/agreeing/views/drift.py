@@ -14,7 +14,7 @@ from ratings.pool.progress.counts import GRADES_FOR_DRIFT
 from ratings.web.pages import paged
 
 from ... import charts
-from ...agreement import FEWEST_GRADES, courses
+from ...agreement import courses
 from ...page.address import page, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
@@ -31,27 +31,30 @@ RATERS_ON_PAGE = 12
 @readers_page
 @with_options("page")
 def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The page of the raters' grades over time, with hints at raters who are worth a look."""
+    """The page of the raters' grades over time, with hints at raters who are worth a look.
+
+    Each rater is in one of three groups: with hints (`noted`), without a hint but with too few grades to say
+    (`untold`), and without anything to see (`cleared`).
+    """
     whole, labels, pks = drift_document(collection)
     pagination = paged(request, whole["raters"], RATERS_ON_PAGE)
     rows = list(pagination["page"].object_list)
     drawn = [row for row in rows if row["periods"]]  # rows that the chart of this page shows
     noted = [row["rater"] for row in whole["raters"] if row["hints"]]
-    untold = [row["rater"] for row in whole["raters"] if row["few"] and not row["hints"]]  # too few grades to say
+    untold = sum(bool(row["few"]) for row in whole["raters"] if not row["hints"])
     context = {
         **page(request, collection, "agreement", asked),
         **pagination,
         "noted": noted,
-        "untold": len(untold),
-        "cleared": len(whole["raters"]) - len(noted) - len(untold),
+        "untold": untold,
+        "cleared": len(whole["raters"]) - len(noted) - untold,
         "raters": [row | {"pk": pks[row["rater"]]} for row in rows],
         "total": len(whole["raters"]),
         "grades": list(labels.items()),
         "scale": list(labels),
         "named": collection.role == Role.ADMIN,
-        "fewest": FEWEST_GRADES,
-        "enough": FEWEST_ANSWERS,
-        "latest": GRADES_FOR_DRIFT,
+        "enough": FEWEST_ANSWERS,  # answers that a hint rests on, at least
+        "latest": GRADES_FOR_DRIFT,  # acts of a rater, whose times are shown
         "drawn": drawn,
         **pictured(drawn, noted),
     }
@@ -72,7 +75,7 @@ def drift_document(collection: Collection) -> tuple[dict, dict[float, str], dict
     """The document with the names that its reader may see, the labels of grades, and the pks of raters by name.
 
     Labels have the lowest grade first. The courses, each rater's grades over time, are cached for each state of
-    the collection; names, checks and times are read each time.
+    the collection; names, the hits on gold pairs and repeats, and times are read each time.
     """
     names = names_in(collection)
     agreed = agreement_in(collection, names)

@@ -31,7 +31,10 @@ SHARES = ("same", "higher", "lower")
 @readers_page
 @with_options("version")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
-    """The agreement of a version with people; without a version, a sample or a common pair, what is missing."""
+    """The agreement of a version of the judge with people; what is missing where there is none.
+
+    It takes a version, a sample of pairs, and a pair of the sample that both graded.
+    """
     judge = judge_of(collection, pk)
     version = version_of(request, judge)
     against = analysis.against_of(version) if version else None
@@ -41,6 +44,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         "may_ask": collection.role == Role.ADMIN,
         "versions": list(judge.versions.values_list("number", flat=True)),
         "found": against,
+        # Probes are documents that try to deceive the judge.
         "probed": probe_results(collection, [version] if version else []),
         "least": short_value(collection.relevant_from),
         "top": TOP_RANKS,
@@ -52,7 +56,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
             "whole": whole,
             "files": f"?version={version.number}",
             "figures": [(LABELS[name], name in SHARES, figure) for name, figure in whole["figures"].items()],
-            "worth": worth,
+            "worth": worth,  # the module: the template tells its thresholds
             **confusion(collection, whole["confusion"]),
         }
     return charted(request, "evaluation/machine.html", context)

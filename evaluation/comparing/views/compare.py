@@ -4,6 +4,7 @@ The columns of its CSV are in `results.comparison.table`.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -59,7 +60,8 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         result = tested(evaluation, selection)
         context |= comparison_in(request, collection, asked, result, selection)
         context |= pictures.matrix_of(result, selection) | gate_in(collection, asked, selection)
-        # The lowest grade is in the form of the page, so the scale needs no query of its own.
+        # The most and the least judged system, if they differ much. The form of the page has the lowest grade, so
+        # the scale needs no query of its own.
         context["uneven"] = uneven(evaluation, selection.systems, context["form"]["lowest"])
     elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
@@ -78,14 +80,14 @@ def comparison_in(
         parameters = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
         row["url"] = reverse("differences", args=[collection.slug]) + query_string(parameters)
         if expected.interval:
-            row |= expected.interval.between(row["baseline"], row["system"])  # changes `rows`, too
+            row.update(expected.interval.between(row["baseline"], row["system"]))
     also_expected = {"expected": "1"} if expected.interval else {}
     pairs = [(row["baseline"], row["system"]) for row in rows]
     by_machines = scores_by_machine(collection, asked)
     judged_shares = [result.evaluation.standing(name).judged for name in selection.systems]
     return {
         "expecting": expected,
-        "misleads": expected.misleads(asked, judged_shares),
+        "misleads": expected.misleads(asked, judged_shares),  # whether the order of rating biases plain means
         "selection": selection,
         "compared": result,
         "rows": rows,
@@ -109,7 +111,11 @@ def comparison_in(
 
 
 def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
-    """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}."""
+    """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}.
+
+    The other system is the release. `against`: the row of the gate about this baseline; `no_gate`: why there is no
+    gate.
+    """
     try:
         chosen = record.baselines(collection)
     except ValueError as error:
@@ -120,13 +126,11 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     if first not in chosen and second not in chosen:
         return {}
     baseline, release = (first, second) if first in chosen else (second, first)
-    anchors = [name for name in chosen if name != release]
+    anchors = [name for name in chosen if name != release]  # the release is compared with all baselines
 
-    def made() -> dict:
-        return gate_of(collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
-
-    # Expected gains take seconds for a large pool.
-    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), made)
+    make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
+    # In the cache, because expected gains take seconds for a large pool.
+    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), make)
     by_anchor = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": by_anchor[baseline]}
 

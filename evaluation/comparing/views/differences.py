@@ -70,7 +70,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         **by_segment(on_segments, result, whole["difference"]),
         **table(request, rows, result, on_segments),
     }
-    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}
+    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}  # from `pictured`, `by_segment`
     if not (request.GET.get("baseline") or request.GET.get("system")):
         rivals = against_rivals(collection, evaluation, pair[1])
         context |= rivals
@@ -135,7 +135,11 @@ def every_row(result: Compared) -> list[dict]:
 
 
 def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: tuple[str, str]) -> dict:
-    """The context of the chart: the bars, the two queries at its ends, and the link from a bar to its query."""
+    """The context of the chart: its bars, the queries that gain and lose most, and the links to queries.
+
+    `keep`: the query string of these links; `first`, `last`: the rows of the queries at the ends of the chart, if
+    the first one gains and the last one loses; else None.
+    """
     baseline, system = pair
     keep = asked.keep_with(urlencode([("system", baseline), ("system", system)]))
     with_difference = [row for row in rows if row["difference"] is not None]
@@ -172,8 +176,7 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: t
 def query_string_with(request: HttpRequest, baseline: str, system: str) -> str:
     """The query string of another page about this pair, without the parameters of this page alone."""
     kept = parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS})
-    parts = [*kept, ("baseline", baseline), ("system", system)]
-    return query_string(parts)
+    return query_string([*kept, ("baseline", baseline), ("system", system)])
 
 
 # Segments

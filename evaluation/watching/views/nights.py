@@ -46,7 +46,7 @@ def answer_alarm(request: SignedInRequest, collection: Collection, watch: int, p
     if verdict is None or verdict.night_id != night.pk:
         messages.info(request, "Somebody answered this alarm already.")
         return redirect("watch", collection.slug, watch)
-    verdict.night = night
+    verdict.night = night  # the same one, which has its watch and collection already
     form = answer_form(verdict, request.POST)
     if form.is_valid():
         cleaned = form.cleaned_data

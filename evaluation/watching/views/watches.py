@@ -40,14 +40,14 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
     """The page of a watch: its trend, last verdicts and nights. ?today=1 adds the means by today's judgments."""
     watch = watch_of(collection, pk)
     points = trend.points(watch, today=request.GET.get("today") == "1")
-    told = [point for point in points if point.means]
+    told = [point for point in points if point.means]  # the nights that are no gap
     charts = pictures.charts(watch, points)
     context = frame(collection, SECTION) | {
         "watch": watch,
         "last": told[-1] if told else None,
-        "gap": points[-1].night if points and points[-1].means is None else None,
+        "gap": points[-1].night if points and points[-1].means is None else None,  # the last night, if it is one
         "alarms": watch.open_alarms(),
-        "sides": trend.sides(watch, told[-1].verdicts if told else {}),
+        "sides": trend.sides(watch, told[-1].verdicts if told else {}),  # both baselines, with the last verdicts
         "at_work": watch.nights.exclude(state__in=ENDED).last(),
         "today": "today" in request.GET,
         "charts": charts,
