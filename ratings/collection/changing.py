@@ -77,7 +77,7 @@ class Change:
 def change(collection: Collection, wanted: Change, *, base: int) -> None:
     """Apply the change to version `base` of the scale. Raises Outdated, and then changes nothing.
 
-    A change of grades makes a new version of the scale. Numbers are computed again.
+    A change of grades makes a new version of the scale; another `relevant_from` alone does not.
     """
     # The collection is locked first, as in a save of a rating.
     locked = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -86,12 +86,12 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
     try:
         with transaction.atomic():
             _write(locked, wanted)
-    except (IntegrityError, RestrictedError) as error:
+    except (IntegrityError, RestrictedError) as error:  # the scale has an added value, or a removed grade is used
         raise Outdated from error
     locked.relevant_from = wanted.relevant_from
     locked.scale_version += wanted.changes_grades  # True counts as 1
     locked.save(update_fields=["relevant_from", "scale_version"])
-    locked.touch()
+    locked.touch()  # a new version of the data, for which numbers are computed again
     note(
         Act.SCALE,
         locked,
@@ -139,6 +139,7 @@ def _relevance_consequences(
     if after == before:
         return
     low, high = sorted((before, after))
+    # Only these change: lower grades are not relevant either way, and from `high` on all are relevant either way.
     between = [grade for grade in scale if low <= grade.value < high and grade not in wanted.removed]
     ratings = sum(used.get(grade.pk, Use()).ratings for grade in between)
     yield f"A document is relevant from grade {short_value(after)} on; until now from {short_value(before)}."
@@ -146,6 +147,7 @@ def _relevance_consequences(
         yield "No grade lies between the two: only judgments between grades, such as means, can count otherwise."
         return
     names = ", ".join(map(str, between))
-    count = f"{counted(ratings, 'rating')} with {names} {'counts' if ratings == 1 else 'count'}"
-    yield f"{count} as {'' if after < before else 'not '}relevant from now on."
+    verb = "counts" if ratings == 1 else "count"
+    becomes = "relevant" if after < before else "not relevant"
+    yield f"{counted(ratings, 'rating')} with {names} {verb} as {becomes} from now on."
     yield "P, R, AP, RR and whatever else asks only whether a document is relevant change at once; nDCG does not."

@@ -30,7 +30,7 @@ class Gone(Exception):
 
 def counts(collection: Collection) -> dict[str, int]:
     """Name → the number of such rows, which a deletion hides and a removal deletes. One query for each name."""
-    # The files of the others were deleted when they ended.
+    # In these three states an import is over, and its files are deleted. In all others they are still stored.
     with_files = collection.jobs.exclude(state__in=[Job.State.PUBLISHED, Job.State.CANCELLED, Job.State.UNDONE])
     files = chain.from_iterable(with_files.values_list("files", flat=True))
     return {
@@ -41,7 +41,7 @@ def counts(collection: Collection) -> dict[str, int]:
         "raters": collection.raters.count(),
         "ratings": Rating.objects.filter(rater__collection=collection).count(),
         "pictures": collection.pictures.count(),
-        "uploads": sum("stored" in file for file in files),
+        "uploads": sum("stored" in file for file in files),  # "stored": the name of an uploaded file on the server
     }
 
 
@@ -58,7 +58,7 @@ def delete(collection: Collection, by: User | None = None, *, now: datetime | No
         note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
-    call_at_stop(collection)
+    call_at_stop(collection)  # pauses the runs of its judges
     return deletion
 
 

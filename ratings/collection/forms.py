@@ -120,8 +120,8 @@ class NewCollectionForm(CopyForm):
             self._complete_relevant_from(cleaned["scale"])
 
     def _chosen_scale(self) -> list[Step]:
-        """The steps of the scale that was chosen or typed; none, and an error of the form, if they are refused."""
-        preset = self.cleaned_data.get("preset")
+        """The steps of the scale that was chosen or typed. What is refused gets an error of the form."""
+        preset = self.cleaned_data.get("preset")  # None: none was chosen, which is an error already
         if preset != OWN_SCALE:
             return list(PRESET_BY_NAME[preset].steps) if preset else []
         try:
@@ -129,7 +129,7 @@ class NewCollectionForm(CopyForm):
         except ValueError as error:
             self.add_error("grades", capfirst(as_sentence(error)))
             return []
-        if len(scale) < 2 and not self.has_error("grades"):
+        if len(scale) < 2 and not self.has_error("grades"):  # a refused text has an error, and no steps
             self.add_error("grades", "Write at least two grades, one a line, such as 0: Irrelevant.")
         return scale
 
@@ -225,10 +225,11 @@ class ScaleForm(Versioned, forms.Form):
         self.new = [NewGradeForm(data, prefix=f"new-{place}") for place in range(NEW_GRADES_AT_ONCE)]
 
     def clean(self) -> None:
+        """Validate the forms of all grades, too. If all are valid, `wanted` has the change."""
         grade_forms = [*self.grades, *self.new]
         for form in grade_forms:
             form.full_clean()
-        if self.outdated:
+        if self.outdated:  # `Versioned` refuses changes of this form's own fields, but knows no forms of grades
             for form in self.grades:
                 refuse_others(form, {"label", "meaning"})
         self._refuse_twins()

@@ -14,7 +14,7 @@ LONGEST_PAUSE = 0.2  # seconds
 
 
 def remove_collection(collection: Collection) -> None:
-    """Delete all rows of a collection without a slug and then the collection, in pieces.
+    """Delete all rows of a deleted collection, which has no slug, in pieces, and then the collection.
 
     After a kill, the next call goes on. Several processes may run it at once. Raises IntegrityError where a row
     came in between: the next call deletes that, too.
@@ -24,10 +24,10 @@ def remove_collection(collection: Collection) -> None:
         # undo refers to an older event.
         with snapshot():
             pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
-        _delete(models.QuerySet(rows.model), pks)
+        _delete(models.QuerySet(rows.model), pks)  # by their ids alone, without the condition of `rows`
     with transaction.atomic():
-        collection.jobs.update(collection=None)
-        # `delete` would look for rows that refer to these, of which none is left.
+        collection.jobs.update(collection=None)  # only the job that made the collection is left
+        # `QuerySet.delete` would look for rows that refer to these, of which none is left.
         deletions = Deletion.objects.filter(collection=collection)
         for rows in (deletions, Collection.written.filter(pk=collection.pk, slug=None)):
             rows._raw_delete(rows.db)

@@ -41,7 +41,10 @@ def done(collection: Collection) -> dict[str, bool]:
 
 
 def _collection_with_flags() -> QuerySet:
-    """A collection with a flag for each stage, such as has_scale. A call of `_done` fills in the Blanks."""
+    """A collection with a flag for each stage, such as has_scale: whether the stage has anything.
+
+    `_done` compiles the query once. Each Blank stands for a value that a call of `_done` gives.
+    """
     in_collection = Q(collection=OuterRef("pk"))
     now = Blank("now", Invitation, "expires_at")
     has_rating = Exists(Rating.objects.filter(rater__collection=OuterRef("pk")))
@@ -58,8 +61,9 @@ def _collection_with_flags() -> QuerySet:
         "guidelines": Exists(Guidelines.objects.filter(in_collection)),
         "people": Exists(Rater.objects.filter(in_collection)) | has_invitation,
     }
-    # Wrapped, so that a condition of two parts becomes a column, too.
+    # Wrapped, so that `Exists(…) | Exists(…)` becomes a column, too.
     flags = {f"has_{name}": ExpressionWrapper(Q(has), BooleanField()) for name, has in conditions.items()}
+    # `written` includes collections without a slug.
     collections = Collection.written.filter(pk=Blank("collection", Collection, "id")).order_by()
     return collections.only("pk").annotate(**flags)
 
@@ -88,7 +92,7 @@ def stages(collection: Collection) -> list[dict]:
         "documents": _documents(collection),
         "presentation": _presentation(collection),
         "runs": _runs(collection, systems),
-        "pool": _pool(collection, systems, rated=is_done["pool"]),
+        "pool": _pool(collection, systems, is_done=is_done["pool"]),
         "guidelines": _guidelines(collection, scale),
         "people": _people(collection),
     }
@@ -157,17 +161,19 @@ def _runs(collection: Collection, systems: list[System]) -> dict:
     return texts | {"state": state, "act": "Import more runs"}
 
 
-def _pool(collection: Collection, systems: list[System], *, rated: bool) -> dict:
-    """What the page says of the pool, and the act that comes next, if the collection is ready for one."""
+def _pool(collection: Collection, systems: list[System], *, is_done: bool) -> dict:
+    """What the page says of the pool, and the act that comes next, if the collection is ready for one.
+
+    `is_done`: whether the collection has assignments that wait for a grade, or ratings.
+    """
     texts = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
     if waiting := ratings_left(collection):
-        present_pace = pace(collection)
-        if present_pace:
+        if present_pace := pace(collection):
             cost = f", about {hours(present_pace.hours(waiting))}"
         else:
             cost = "; the hours are known after some grades"
         return texts | {"state": f"{counted(waiting, 'rating')} requested{cost}.", "act": "Change the pool"}
-    if rated:  # the stage is done and nothing waits, so it is done by its ratings
+    if is_done:  # nothing waits, so there are ratings
         return texts | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
     if not systems:
         return texts | {"state": "What raters are asked: the top of what the systems return. It needs runs."}

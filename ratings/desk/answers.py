@@ -29,12 +29,13 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
     Equal times are sorted by token. `after`: the time and the token of an answer; only those after it are read.
     """
     ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), task_token=F("pair__token"))
+    # The answers of the rater to the repeat of the outer query: a changed answer is another event.
     events_of_repeat = RatingEvent.objects.standing().filter(
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
-    # One value for each repeat: the group is its pair.
+    # All these events are of one pair, so grouping by the pair makes one row, with the time of the first answer.
     first_time = events_of_repeat.order_by().values("pair").annotate(first=Min("created_at")).values("first")
-    # A repeat has a token of its own, by which its rater knows it.
+    # A repeat has a token of its own, by which its rater knows it, so the token of its pair is not used.
     repeats = answered_repeats(raters).annotate(at=Subquery(first_time), task_token=F("token"))
     return merge(
         _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),

@@ -165,7 +165,7 @@ def outlook_words(outlook: Outlook) -> tuple[str, str]:
             done,
         )
         return with_number(thanks, done), ""
-    if outlook.why == "warm_up":
+    if outlook.why == "warm_up":  # `left` is then the number of warm-ups that are not answered
         first = ngettext("%(n)s warm-up comes first.", "%(n)s warm-ups come first.", left)
         return with_number(first, left), ""
     if left:

@@ -116,9 +116,10 @@ def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Cou
     """Rater id → how many of their `latest_grades` came faster than anybody reads what was shown. Two queries.
 
     `acts`: how many of the latest acts of each rater are looked at. The time to read depends on the length of the
-    document. Only of a document that was shown alone it is known when it was read; in a list, or where a program
-    or a file rated, the length counts as 0.
+    text. The time of a grade is that of reading one text only if the document was shown alone: in a list, or where
+    a program or a file rated, the length counts as 0.
     """
+    # Version → which fields of a document raters saw, and how. Version 0, without a presentation: as a web page.
     presentations = {row.version: Presented.read(row.content) for row in collection.presentations.all()}
     longest = seconds_to_read(MOST_CHARACTERS_TO_READ)
     document = "events__pair__document__"

@@ -21,7 +21,7 @@ def keys_of(scale: Sequence[Grade]) -> list[str]:
     if all(digits):
         return digits
     by_place = [str(place % 10) for place in range(1, min(len(digits), DIGIT_KEYS) + 1)]
-    # A place is the digit of another grade: whoever presses 2 for the grade 2 would give the second grade.
+    # Such as on 0, 0.5, 1: the keys by place are 1, 2, 3, and whoever presses 1 for the grade 1 would give 0.
     misleads = any(key != digit and key in digits for key, digit in zip(by_place, digits, strict=False))
     if not misleads:
         return by_place

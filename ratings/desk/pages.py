@@ -155,7 +155,7 @@ def answer_page(request: HttpRequest, rater: Rater, task: Task, saved: Saved) ->
         "left": outlook.left if outlook.why == "warm_up" else 0,
         "warm_ups": warm_ups,
         "task": task_json(task, Showing.of(rater, [task])),
-        "given": last_act([saved.event], scale),
+        "given": last_act([saved.event], scale),  # the rater's own grade
         "answer": saved.right_answer,
         "scale": scale,
     }

@@ -96,7 +96,8 @@ def summary(adjudication: Adjudication) -> str:
 def _write_event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     """Write the event of a decision or of its withdrawal, and its id into the collection's `decided`.
 
-    `fields`: further columns of the event.
+    By `decided`, an evaluation that was computed before is known to be out of date. `fields`: further columns of
+    the event.
     """
     collection = pair.query.collection
     guidelines = collection.latest_guidelines()

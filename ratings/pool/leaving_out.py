@@ -30,7 +30,11 @@ def count_again(rater: Rater) -> int:
 
 
 def of_many() -> dict[str, OfMany]:
-    """The acts `leave_out` and `count_again` for several raters at once, by their names in addresses."""
+    """The acts `leave_out` and `count_again` for several raters at once, by their names in addresses.
+
+    `fits`: whether the act changes anything for a rater. `harms`: its button warns. `refused_if_away`: it is
+    refused in a collection that is put away, in which nobody rates at the moment.
+    """
     return {
         "leave-out": OfMany(
             label="Leave out their ratings",

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
@@ -56,7 +57,7 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     """What `pool` would add with the same arguments. Four queries."""
     tops = _tops(systems, depth)
     states = _pair_states(collection)
-    pairs = [states.get(key, NO_PAIR) for key in tops.systems_by_pair]
+    pairs = [states.get(key, NO_PAIR) for key in tops.systems_by_pair]  # NO_PAIR: it is not stored yet
     return Plan(
         pairs=len(pairs),
         new_ratings=sum(pair.lacks(wanted) for pair in pairs),
@@ -173,8 +174,7 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
     holes_of_query = defaultdict[int, list[Hole]](list)
     for key in sorted(unjudged_keys, key=place_by_key.__getitem__):  # the best place first
         query_id, document_id = key
-        is_wanted, is_retired = key in wanted_keys, key in retired_keys
-        hole = Hole(place_by_key[key], documents[document_id], wanted=is_wanted, retired=is_retired)
+        hole = Hole(place_by_key[key], documents[document_id], key in wanted_keys, key in retired_keys)
         holes_of_query[query_id].append(hole)
     rows = [QueryHoles(queries[pk], number_returned[pk], holes) for pk, holes in holes_of_query.items()]
     return sorted(rows, key=lambda row: natural(row.query.key))
@@ -183,10 +183,9 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
 def holes_by_system(collection: Collection, systems: Sequence[System], depth: int) -> list[tuple[System, int]]:
     """(system, how many of its first `depth` places are unjudged), the most first. Reads all their rankings."""
     judged_keys = set(judged(collection))
-    holes_of_system = Counter[int]()  # system id → number
-    for key, system_ids in _tops(systems, depth).systems_by_pair.items():
-        if key not in judged_keys:
-            holes_of_system.update(system_ids)
+    systems_by_pair = _tops(systems, depth).systems_by_pair
+    unjudged = (system_ids for key, system_ids in systems_by_pair.items() if key not in judged_keys)
+    holes_of_system = Counter(chain.from_iterable(unjudged))  # system id → number
     rows = [(system, holes_of_system[system.pk]) for system in systems]
     return sorted(rows, key=lambda row: -row[1])
 
@@ -252,12 +251,9 @@ class _Tops:
 
     def by_system(self, systems: Sequence[System]) -> list[tuple[str, int, int]]:
         """As `Plan.by_system`."""
-        in_top = Counter[int]()
-        in_top_alone = Counter[int]()
-        for system_ids in self.systems_by_pair.values():
-            in_top.update(system_ids)
-            if len(system_ids) == 1:
-                in_top_alone.update(system_ids)
+        system_sets = self.systems_by_pair.values()
+        in_top = Counter(chain.from_iterable(system_sets))
+        in_top_alone = Counter(chain.from_iterable(ids for ids in system_sets if len(ids) == 1))
         return [(system.name, in_top[system.pk], in_top_alone[system.pk]) for system in systems]
 
 

@@ -37,7 +37,8 @@ def load_on_first_start() -> bool:
 
 @transaction.atomic
 def load() -> Collection:
-    """The sample collection, made by the ordinary imports, which later starts need not load."""
+    """Make the sample collection by the ordinary imports, and return it."""
+    # Imported here, because only the first start needs these modules.
     from ...importing import intake
     from ...pool import pooling
 

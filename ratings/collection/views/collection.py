@@ -87,7 +87,7 @@ def collection_page(
     about: DescriptionForm | None = None,
     copy: CopyForm | None = None,
 ) -> HttpResponse:
-    """The page; with a refused form its status is 400."""
+    """The page of the settings. `about` or `copy` is a form that was sent and refused: then the status is 400."""
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),

@@ -25,7 +25,7 @@ def new_collection(request: HttpRequest, maker: User) -> HttpResponse:
 @of_makers
 @transaction.atomic
 def make_collection(request: HttpRequest, maker: User) -> HttpResponse:
-    """Make it, with the person who asks as its admin."""
+    """Make the collection. The person who asks becomes its admin."""
     form = NewCollectionForm(request.POST)
     if not form.is_valid():
         return new_page(request, form)

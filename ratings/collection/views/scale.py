@@ -43,9 +43,11 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 
 def scale_page(request: HttpRequest, collection: Collection, *, sent: bool = False) -> HttpResponse:
-    """The page of the form. A sent form also shows what the change would do.
+    """The page of the form. A sent form that is valid also shows what the change would do.
 
-    The status is 409 for a form of an earlier scale, and 400 for a refused one.
+    "told": the consequences of the change, as sentences. "of_grades": whether it makes a new version of the scale.
+    "sent": the fields that a second form sends again to apply it. The status is 409 for a form of an earlier
+    scale, and 400 for a refused one.
     """
     form = ScaleForm(request.POST if sent else None, collection=collection)
     context = {**frame(collection, "scale"), "form": form, "scale": form.scale}

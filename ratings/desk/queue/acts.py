@@ -93,7 +93,8 @@ def record(
     """Write the event of an act by a rater who came from `lock`.
 
     `scale`, `guidelines` and `presentation` are the versions that the rater saw; None: the latest. Because of the
-    lock, the ids of a rater's events ascend as their commits do, which `evaluation.record.versions` needs.
+    lock, the ids of a rater's events ascend as their commits do. So the id of each rater's last act tells whether
+    an evaluation that was computed before is out of date.
     """
     event = RatingEvent(
         rater=rater,

@@ -3,6 +3,9 @@
 Where anybody may give them, those who rated included, the ratings are removed, as by an undo. Where others shall,
 the ratings stay but are set aside: they do not count, and their raters do not get the pairs. In both cases the
 events stay, and each has an event that it was asked again.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. A grade that fills no assignment counts all the same, and is surplus.
 """
 
 from collections import Counter
@@ -63,9 +66,11 @@ def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = 
 
 @transaction.atomic
 def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datetime | None = None) -> int:
-    """Make the ratings of `asked_again` count again as they were. Returns how many.
+    """Make ratings count again as they were before they were asked again. Returns how many.
 
-    A grade of a pair that others rated or hold meanwhile fills no wanted rating, and counts all the same.
+    `events`: among them, `asked_again` finds the acts of asking again whose raters have not rated the pair anew.
+    Such an event `undoes` the event of the former rating. A grade of a pair that others rated or hold meanwhile
+    fills no wanted rating, and counts all the same.
     """
     now = now or timezone.now()
     askings = asked_again(collection, events).order_by("rater", "pk").select_related("undoes", "pair")
@@ -85,7 +90,7 @@ def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datet
 def _restore_rating(
     me: Rater, pair: Pair, former: RatingEvent, grades: dict[Decimal, Grade], by, now: datetime
 ) -> None:
-    """Write the rating as the event `former` had it, and an event by the admin. `grades`: by value."""
+    """Write the rating as the event `former` had it, and an event by the admin (`by`). `grades`: by value."""
     fields = {
         "grade": None if former.value is None else grades[former.value],
         "reason": former.reason,
@@ -132,19 +137,20 @@ def _later_event_fields(event: RatingEvent, kind: str, by, now: datetime) -> dic
 def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None:
     """Set the ratings aside, or remove them if `set_aside_at` is None, and open an assignment for each grade.
 
-    A grade that fills an assignment opens that one. Any other grade, such as an imported one, is surplus: a new
-    assignment is opened for it, by raising the number of grades that are wanted of its pair.
+    The assignment that a grade fills is opened. For a surplus grade, such as an imported one, a new assignment is
+    made: the number of grades that are wanted of its pair is raised.
     """
     pairs = {rating.pair_id for rating in ratings}
     done = Assignment.objects.filter(pair__in=pairs, state=State.DONE, extra=False)
     # (pair id, rater id) → id of the assignment that the rater's grade fills
     assignment_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
     filled_ids = [assignment_by_key[key] for key in _keys(ratings) if key in assignment_by_key]
-    # Grades without an assignment. A reason in place of a grade has none either, but its own is open already.
+    # The pairs of the surplus grades. A reason in place of a grade fills no assignment either, but the rater's one
+    # was given back when they sent it.
     graded = [rating for rating in ratings if rating.grade_id]
     surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
-    # Counted before these ratings go, and with the surplus grades of other raters. `want` below makes as many new
-    # assignments; the grades that stay fill the first of them, so that as many are left open as grades went.
+    # How many surplus grades each pair has, those of other raters too, before these ratings go. `want` below makes
+    # as many new assignments. Surplus grades that stay fill the first ones, so one stays open for each that went.
     surplus_by_pair = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
     stored = Rating.objects.filter(pk__in=[rating.pk for rating in ratings])
     if set_aside_at:

@@ -3,6 +3,14 @@
 These are steps 3 and 4 of a claim, as the docstring of the package counts them. A candidate is an assignment that
 is free (open, or its lease expired) and belongs to a pair that the rater has neither rated, nor holds, nor put
 off. Of several free assignments of a pair the oldest one stands for it.
+
+The order of the collection splits the candidates into groups, such as those of one query. Within a group they are
+sorted by their lots: each assignment has a lot, a random number. A rater starts at a lot of their own.
+
+A turn is the position of a task among those that a rater holds. Gold is a pair whose grade is known, and a repeat
+one that the rater grades again: both are mixed in unseen. Warm-ups come before the first pair. Warm-ups and
+repeats are checks. An extra assignment is beyond the number wanted, for one rater. A surplus grade is one that
+fills no assignment.
 """
 
 from collections import Counter
@@ -118,6 +126,7 @@ def claimants() -> QuerySet:
     acts = RatingEvent.objects.filter(rater=OuterRef("pk")).order_by("-pk")
     warm_ups = Anchor.objects.of(OuterRef("collection")).filter(use=Anchor.Use.WARM_UP)
     still_open = Assignment.objects.waiting().filter(collection=OuterRef("collection"), rater__isnull=True)
+    # HAS_ROUND is always true: with this condition SQLite uses the index.
     open_in_order = still_open.filter(HAS_ROUND).order_by("round", "lot").values("pk")
     # The last task that they hold is the lease or the check with the higher turn.
     raters = Rater.objects.with_able().annotate(
@@ -149,10 +158,10 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     New candidates come first. Only if these run out, items follow that the rater put off.
     `taken_ids`: of assignments that other raters took since they were chosen.
     """
-    values = {  # of the parameters of the statements
+    values = {  # of the blanks of the statements
         **parameters(me, now, taken_ids),
         "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
-        "start": order.start_point(me.pk, me.last_pair),
+        "start": order.start_point(me.pk, me.last_pair),  # a lot
     }
     key = StatementKey(me.collection.order, me.restricted, count, n_taken=len(padded(taken_ids)))
     if me.restricted and not _any_candidate_statement(key)(**values):
@@ -196,8 +205,9 @@ def numbered(name: str, values: list[int]) -> dict[str, int]:
 def free_assignments(key: StatementKey) -> QuerySet:
     """One free assignment, the oldest, of each pair that the rater has neither rated nor holds.
 
-    The rater, the collection, the time and the `taken_ids` of `choose` are blanks of a prepared statement;
-    `parameters` has their values.
+    Expired leases of a pair with a surplus grade are left out: that grade will fill one of them. The rater, the
+    collection, the time and the `taken_ids` of `choose` are blanks of a prepared statement; `parameters` has their
+    values.
     """
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
@@ -252,7 +262,7 @@ def skips(rater: Rater | Blank = RATER) -> QuerySet:
 
 @cache
 def _candidates_statement(key: StatementKey) -> PreparedUnion:
-    """A statement for the candidates of one group, in two lists, see `order.from_start`.
+    """A statement for the candidates of one group, in two lists: with lots from START on, and with lower lots.
 
     `key.n_seen` groups were read before it. For the first group, it begins with two lists of what the rater holds,
     leases and checks, as rows of (id, pair, query, turn). If `key.count` is 0 it has these alone.
@@ -294,6 +304,7 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
         seen = [getattr(first_group[-1], group_field)]  # any candidate of a group can stand for it
     elif group_field == "query":  # the current query has no candidates left, but others may have
         seen = [values["current_query"]]
+    # In the other orders the first group is empty only if there are no candidates: then nothing is read.
     while seen and key.count:  # no count: `choose` found that there are no candidates at all
         statement = _candidates_statement(key._replace(n_seen=len(seen)))
         group = [Candidate(*row) for row in chain(*statement(**values, **numbered("seen", seen)))]
@@ -316,8 +327,7 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
     # The statement has IDS_AT_ONCE blanks for pairs, at least as many as there are rows: zeros fill the others.
     pair_ids = padded([pair for pair, *_ in put_off_rows])
     (free_rows,) = _free_of_pairs_statement(key)(**values, **numbered("pair", pair_ids))
-    candidates_of_rows = [Candidate(*row) for row in free_rows]
-    candidate_by_pair = {candidate.pair: candidate for candidate in candidates_of_rows}
+    candidate_by_pair = {candidate.pair: candidate for candidate in map(Candidate._make, free_rows)}
     items: list[Item] = []
     candidates_left = quota.candidates
     for pair, query, is_repeat, _ in put_off_rows[: quota.tasks]:
@@ -364,6 +374,7 @@ def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool 
     is_gold = Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))
     may_be_extra = Q(is_gold) if with_gold else Q(pk__in=[])  # without gold: a condition that is never true
     has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
+    # The rater gets a free assignment of the pair, if there is one. Only gold without one becomes extra.
     can_get = (may_be_extra & ~has_free) if only_extras else (may_be_extra | has_free)
     rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))
     rows = rows.order_by("last").values_list("pair", "pair__query", "repeat", "last")
@@ -396,7 +407,7 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     tasks = count - holding.tasks
     if tasks > 0 and me.limit is not None:
         tasks = min(tasks, me.limit - graded(me) - holding.tasks)
-    if tasks <= 0 or me.plenty:
+    if tasks <= 0 or me.plenty:  # `plenty`: at least PLENTY_OPEN assignments are open
         return Quota(tasks, candidates=tasks)
     share = max(fair_share(me), 1)
     if holding.tasks + tasks <= share:

@@ -1,4 +1,9 @@
-"""Claim: lease to a rater the pairs that they should rate next."""
+"""Claim: lease to a rater the pairs that they should rate next.
+
+A rater gets items: candidates (free assignments), gold pairs, whose grade is known, and repeats, which they grade
+again. An item that they hold is a task, and its turn is its position among their tasks. Repeats, and the warm-ups
+before the first pair, are checks. `me` is the rater as the lock read them.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -99,10 +104,9 @@ def _hold(
     candidates.
     """
     _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
-    if len(candidates) < len(turns):
-        hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
-        repeats = [item for item in turns if isinstance(item, RepeatPair)]
-        hold_checks(me, REPEAT, {repeat.pair: (turns[repeat], repeat.place) for repeat in repeats}, now)
+    hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
+    repeats = [item for item in turns if isinstance(item, RepeatPair)]
+    hold_checks(me, REPEAT, {repeat.pair: (turns[repeat], repeat.place) for repeat in repeats}, now)
     return held_assignments(rater=me.pk)
 
 
@@ -112,15 +116,15 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
     `leases`: ids of the assignments that `me` holds already. `turns`: id of an assignment to be leased → its turn.
     `wait`: see `_lease_statement`.
 
-    Nothing changes if `me` lost the role of a rater while `_lock_claimant` waited for its lock: on PostgreSQL it
-    reads the role as it was before.
+    Nothing changes if `me` lost the role of a rater while `_lock_claimant` waited for its lock: on PostgreSQL that
+    statement reads the role before the wait, so this one checks the role again.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
     """
     if not leases and not turns:
         return
-    leases = padded(leases)
+    leases = padded(leases)  # with zeros, so that few different statements are prepared
     _lease_statement(len(leases), len(turns), wait)(
         rater=me.pk,
         now=now,

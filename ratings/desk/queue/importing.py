@@ -64,7 +64,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
     changed = []
     for row in rows:
         key = row.rater, row.query_id, row.document_id
-        rating_id, revision, content = stored.get(key, (None, None, None))
+        rating_id, revision, content = stored.get(key, (None, None, None))  # without a stored one all are None
         if content != (row.value, row.reason, row.comment):
             changed.append(row._replace(rating_id=rating_id, revision=revision))
     return changed
@@ -117,7 +117,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
     # as for few pairs, which take minutes with thousands.
     without_loops = n_rows > MANY_RATINGS and connection.vendor == "postgresql"
     with connection.cursor() as cursor:
-        cursor.execute(_PAIRS, params)
+        cursor.execute(_PAIRS, params)  # makes those that are missing
         if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_NEW, params)
@@ -135,14 +135,16 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
 
 
 @transaction.atomic
-def take_back_import(job: Job, *, by=None, now: datetime | None = None) -> None:
+def take_back_import(job: Job, *, by=None) -> None:
     """Restore the ratings as they were before the import, and write an undo event for each of its events.
 
     Only for an import whose raters have not rated its pairs again since: `importing.intake.undoing` checks that.
     """
-    params = _params(job, now or timezone.now()) | {"actor": by and by.pk}  # `by`: the account; None: a program
+    params = _params(job, timezone.now()) | {"actor": by and by.pk}  # `by`: the account; None: a program
     lock_all(Rater.objects.filter(pk__in=job.events.order_by().values("rater")))
     with connection.cursor() as cursor:
+        # Undo events first: _RESTORED writes what the last event that is not undone says, and _REMOVED deletes the
+        # ratings that have no such event.
         for statement in (_UNDO, _RESTORED, _REMOVED):
             cursor.execute(statement, params)
     _sync_assignments(job)

@@ -1,4 +1,9 @@
-"""Assignments and their leases: which are free, and how they are taken, renewed and given back."""
+"""Assignments and their leases: which are free, and how they are taken, renewed and given back.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. An extra one is beyond the number wanted, for one rater. A surplus grade is one that fills no assignment. A
+turn is the position of a task among those that its rater holds.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -62,7 +67,7 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
         lease_fields = {"leased_until": None}
     rows = Assignment.objects.filter(free(now), pair=pair_id, pair__retired_at__isnull=True)
     for pk, holder in rows.order_by("pk").values_list("pk", "rater"):
-        # The update checks the condition again: of two raters, one gets the row.
+        # The update checks the condition again: of two raters, one gets the row. `holder`: whose lease expired.
         if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease_fields):
             record_lost([(holder, pair_id)])
             return True
@@ -139,8 +144,8 @@ def _delete_or_fill(row: Assignment) -> int:
     surplus = surplus_grades().filter(pair=row.pair_id).exclude(rater=row.rater_id).order_by("pk")
     if row.extra or row.retired:
         changed = unchanged.delete()[0]
-    elif grade := surplus.first():
-        changed = unchanged.update(rater=grade.rater_id, state=State.DONE, leased_until=None)
+    elif surplus_grade := surplus.first():
+        changed = unchanged.update(rater=surplus_grade.rater_id, state=State.DONE, leased_until=None)
     else:  # the surplus grade that `to_give_back` saw is gone
         changed = unchanged.update(rater=None, state=State.OPEN, leased_until=None)
     if changed and row.state == State.LEASED:

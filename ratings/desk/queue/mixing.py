@@ -1,6 +1,10 @@
 """What a rater gets besides candidates: warm-ups before the first pair, and gold pairs and repeats among the
 others.
 
+The grades of warm-ups and of gold are known (both are anchors); a repeat is a pair that the rater grades again.
+Warm-ups and repeats are checks, whose answers are no ratings. A candidate is a free assignment that the rater can
+get, and a turn the position of a task among those that they hold.
+
 Gold and repeats have the same fields, labels, addresses, places and counts as other tasks. Marks decide where they
 come, so that the number that is still to come is known from the start (`Mix.to_come`). A mark is drawn for a place
 among the wanted pairs of a rater: gold or a repeat comes before the pair at this place.
@@ -55,22 +59,21 @@ def to_warm_up(me: Rater) -> QuerySet:
 
 
 def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
-    """Make `me` hold the next warm-ups, `count` with those that they put off, but at least one that is new.
+    """Make `me` hold `count` warm-ups, with those that they put off, but at least one that they did not put off.
 
-    The new ones come in rounds, each with one pair of every grade, in random order. Raters should see every grade
+    All others come in rounds, each with one pair of every grade, in random order. Raters should see every grade
     early: those who first see only irrelevant documents grade higher afterwards.
     """
     shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
     pairs_of_grade: Counter[int] = Counter()
-    round_of_pair = {}
+    round_of_pair = {}  # the first pair of each grade is in round 1, the second of each in round 2
     for grade, pair in shuffled:
         pairs_of_grade[grade] += 1
         round_of_pair[pair] = pairs_of_grade[grade]
     by_round = sorted(round_of_pair, key=lambda pair: round_of_pair[pair])  # stable: within a round as shuffled
-    put_off = set(
-        me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN).values_list("pair", flat=True)
-    )
-    # Those put off are held already, at later turns than all new ones.
+    put_off_checks = me.checks.filter(kind=WARM_UP, event__isnull=True, turn__gte=LATER_TURN)
+    put_off = set(put_off_checks.values_list("pair", flat=True))
+    # Those put off are held already, at later turns than all others.
     new_count = max(count - len(put_off), 1)
     new_pairs = [pair for pair in by_round if pair not in put_off][:new_count]
     hold_checks(me, WARM_UP, {pair: (turn, 0) for turn, pair in enumerate(new_pairs, FIRST_TURN)}, now)
@@ -102,8 +105,8 @@ ALL_QUERIES = 0  # stands for all queries, in the orders that do not go by query
 def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
-    At most `choice.quota.tasks` items. No gold and no repeat follows the last candidate: its place would give it
-    away.
+    At most `choice.quota.tasks` items. No gold and no repeat follows the last candidate: such a place would give
+    them away.
     """
     collection, most = me.collection, choice.quota.tasks
     mixes_in = collection.gold_share or collection.repeat_share

@@ -1,4 +1,8 @@
-"""The progress of a rater: what they have done and what is left. It reveals nothing of what others did."""
+"""The progress of a rater: what they have done and what is left. It reveals nothing of what others did.
+
+Raters also get gold, which are pairs whose grade is known, and repeats, which they grade again. Both are mixed in
+unseen. Warm-ups come before the first pair. Warm-ups and repeats are checks.
+"""
 
 from collections import Counter
 from collections.abc import Set
@@ -78,19 +82,19 @@ def _with_counts(rater: Rater) -> Rater:
 
     `n_graded` are the grades that their limit counts.
     """
-    me = OuterRef("pk")
+    outer = OuterRef("pk")
     raters = Rater.objects.with_able().select_related("collection")
     return raters.annotate(
         restricted=is_restricted(),
-        n_graded=grades_of(me),
-        n_ratings=row_count(Rating.objects.filter(rater=me), "rater"),
-        n_repeats=row_count(answered_repeats().filter(rater=me), "rater"),
-        n_leased=row_count(Assignment.objects.filter(rater=me, state=State.LEASED), "rater"),
+        n_graded=grades_of(outer),
+        n_ratings=row_count(Rating.objects.filter(rater=outer), "rater"),
+        n_repeats=row_count(answered_repeats().filter(rater=outer), "rater"),
+        n_leased=row_count(Assignment.objects.filter(rater=outer, state=State.LEASED), "rater"),
     ).get(pk=rater.pk)
 
 
 def _tasks_left(me: Rater, now: datetime) -> int:
-    """How many tasks they hold and will get if nobody else takes a pair.
+    """How many tasks the rater holds and will get if nobody else takes a pair.
 
     Above MOST_COUNTED_PAIRS the number is not exact. Each answer takes one away, be it to a repeat, to gold or to
     another pair, and a claim none: what will be mixed in is counted from the start.

@@ -1,4 +1,8 @@
-"""Save a rating or the answer to a check, or put a pair off."""
+"""Save a rating or the answer to a check, or put a pair off.
+
+A check is a warm-up, a pair with a known grade before the first other pair, or a repeat, a pair that the rater
+grades again. An assignment is one wanted rating of a pair; a grade that fills none is surplus.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -250,11 +254,9 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     me = lock(rater)
     check = _find_check(rater=rater.pk, token=task.token)[0]
     is_warm_up = check.kind == WARM_UP
-    right_answer = None
-    if is_warm_up:
-        # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
-        warm_ups = Anchor.objects.select_related("grade").filter(use=Anchor.Use.WARM_UP)
-        right_answer = warm_ups.filter(pair=check.pair).first()
+    # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
+    warm_ups = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP)
+    right_answer = warm_ups.first() if is_warm_up else None
     current = answer_of(check)  # the stored answer, in the form of a rating
     # The pair of a warm-up is always retired, which says nothing about the answer.
     outcome = RETIRED if check.pair.retired_at and not is_warm_up else COUNTED

@@ -70,7 +70,10 @@ def _task_of(pair: Pair) -> Task:
 
 
 def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]:
-    """The tasks of leased assignments, which `with_own` annotated, and of checks, sorted by turn."""
+    """The tasks of leased assignments, which `with_own` annotated, and of checks, sorted by turn.
+
+    A check is a warm-up or a repeat. The turn is the position of a task among those that the rater holds.
+    """
     # Usually none: a rater seldom holds a pair that they have rated.
     rating_ids = [row.own_rating for row in leased if row.own_rating]
     ratings = Rating.objects.select_related("grade").in_bulk(rating_ids)
@@ -183,8 +186,7 @@ def with_own(rows: QuerySet, rater: Rater | Blank, pair: str) -> QuerySet:
     `pair` is the path from a row to its pair.
     """
     ratings = Rating.objects.filter(rater=rater, pair=OuterRef(pair))
-    wrote = RatingEvent.objects.filter(
-        rater=rater, pair=OuterRef(pair), kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP]
-    )
+    kinds = [Kind.GRADE, Kind.CANNOT, Kind.SKIP]
+    wrote = RatingEvent.objects.filter(rater=rater, pair=OuterRef(pair), kind__in=kinds)
     last_comment = wrote.order_by("-pk").values("comment")[:1]
     return rows.annotate(own_rating=Subquery(ratings.values("pk")[:1]), last_comment=Subquery(last_comment))

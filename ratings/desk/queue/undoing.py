@@ -34,9 +34,11 @@ def undo(
     """
     now = now or timezone.now()
     me = lock(rater)
-    earlier = event_of_key(me, client_key)  # of this undo, if the request is a retry
-    if earlier and (earlier.kind != Kind.UNDO or act not in (None, earlier.undoes.client_key)):
-        raise KeyUsed
+    earlier = event_of_key(me, client_key)  # the event of this undo, if the request is a retry
+    if earlier:
+        is_retry = earlier.kind == Kind.UNDO and act in (None, earlier.undoes.client_key)
+        if not is_retry:  # another act has the key, be it an undo of another act than `act`
+            raise KeyUsed
     event = earlier.undoes if earlier else _act_to_undo(me, act)
     if event is None:
         return None
@@ -60,9 +62,9 @@ def last_acts(rater: Rater, count: int = ACTS_TO_UNDO) -> list[RatingEvent]:
     The `token` of each event is the one by which the rater knew the task.
     """
     repeat = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
-    acts = RatingEvent.objects.standing().filter(
-        rater=rater, kind__in=[Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
-    )
+    kinds = [Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
+    acts = RatingEvent.objects.standing().filter(rater=rater, kind__in=kinds)
+    # A skip put a repeat off, if the pair has become one, and otherwise the pair. Without a repeat, this is NULL.
     repeat_token = Case(When(kind__in=REPEAT_KINDS, then=Subquery(repeat.values("token")[:1])))
     acts = acts.annotate(token=Coalesce(repeat_token, F("pair__token")))
     return list(acts.select_related("pair__query", "pair__document").order_by("-pk")[:count])

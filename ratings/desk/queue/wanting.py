@@ -47,9 +47,9 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
 
     Returns how many assignments were withdrawn.
 
-    All ratings stay: a grade beyond the number is surplus from now on. Nobody loses what they hold: a lease beyond
-    the number becomes extra, so that it ends with its rater. The number of a retired pair is lowered too, in case
-    it comes back.
+    All ratings stay: the assignments of grades beyond the number are deleted, so these grades are surplus, and
+    they count. Nobody loses what they hold: a lease beyond the number becomes extra, so that it ends with its
+    rater. The number of a retired pair is lowered too, in case it comes back.
     """
     now = now or timezone.now()
     withdrawn = 0

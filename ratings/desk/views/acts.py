@@ -68,8 +68,9 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Claim tasks. Returns the tasks that the script does not have yet, and the order of all tasks.
 
-    `have` in the form: the tokens of the tasks that it has.
-    Counting the outlook takes longer than claiming, so it is sent only on demand or when tasks run out.
+    The form has `count`, how many tasks the rater shall hold, and `have`, the tokens of those that the script has.
+    The outlook is the rater's progress: what is done and what is left. Counting it takes longer than claiming, so
+    it is sent only on demand or when tasks run out.
     """
     if not wants_json(request):
         return next_page(request, rater)
@@ -117,7 +118,7 @@ def save_rating(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse
         return answer_page(request, rater, task, saved)
     if saved.outcome in OUTCOME_MESSAGES:
         messages.info(request, OUTCOME_MESSAGES[saved.outcome])
-    if "back" in request.POST:  # the form came from there: see `desk`
+    if "back" in request.POST:  # a rating that was changed: the desk came from "My ratings"
         return redirect("my_ratings", rater.collection.slug)
     return next_page(request, rater)
 

@@ -23,13 +23,12 @@ RATINGS_ON_PAGE = 20
 @require_safe
 @of_rater
 def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The page of the rater's first task, or of a list of their first tasks. If they hold none, of what is left.
+    """The page of the rater's first task, or of a list of their first tasks.
 
-    The page of what is left has a button to get tasks.
+    For a rater who holds no task, the page of what is left to do, with a button to get tasks.
     """
     held = queue.held(rater)
-    tasks_of_list = of_one_query(held) if held and in_list(request) else []
-    if tasks_of_list:
+    if held and in_list(request) and (tasks_of_list := of_one_query(held)):
         return list_page(request, rater, tasks_of_list)
     if held:
         return desk(request, rater, held[0], held=held)

@@ -9,6 +9,7 @@ from ...models import Check, Collection, RatingEvent
 from .counts import Progress
 
 Kind = RatingEvent.Kind
+# The events of ratings that were made here, and of imported ones that say how many seconds they took.
 IS_RATING = Q(kind__in=[Kind.GRADE, Kind.CANNOT]) | Q(kind=Kind.IMPORT, seconds__isnull=False)
 
 
@@ -32,14 +33,14 @@ class Work:
 def work_so_far(counted: Progress) -> Work:
     """The answers and hours of all raters. Three queries, which read every event of the collection.
 
-    Answers are the ratings that stand, repeats and warm-ups. The hours are of more acts: those of changed and of
-    undone answers too. An act without a time counts as the mean of the others; imported ratings without a time are
-    left out.
+    Answers are the present ratings (of IS_RATING), repeats and warm-ups. The hours are of more acts: those of
+    changed and of undone answers too. An act without a time counts as the mean time of all acts that have one.
     """
     raters = list(counted.works)
     events = RatingEvent.objects.filter(rater__in=raters).order_by()
     acts = events.filter(IS_RATING | Q(kind__in=[Kind.REPEAT, Kind.WARM_UP]))
     totals = acts.aggregate(n=Count("pk"), timed=Count("seconds"), seconds=Sum("seconds"))
+    # Of a rating that was changed, several events stand: it counts once.
     ratings = events.standing().filter(IS_RATING).values("rater", "pair").distinct().count()
     checks = Check.objects.filter(rater__in=raters, event__isnull=False).count()
     if totals["timed"]:

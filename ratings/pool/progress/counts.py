@@ -109,15 +109,13 @@ class Progress:
         """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
         pace, usual = work.pace, self.pace
         is_unread = pace is not None and pace.unread(work.too_fast)
-        is_fast = False
         # The usual pace is that of raters who are not left out: there may be none.
-        if pace and usual and pace.n >= FEWEST_ANSWERS and not is_unread:
-            is_fast = pace.middle < usual.middle / 3
+        is_fast = pace and usual and pace.n >= FEWEST_ANSWERS and pace.middle < usual.middle / 3
         hints = {
             "too fast to have read": is_unread,
             "fewer gold hits than all raters together": work.gold.below(self.gold),
             "agrees less with themselves than all raters do": work.repeats.below(self.repeats),
-            "less than a third of the usual time": is_fast,
+            "less than a third of the usual time": is_fast and not is_unread,
         }
         return [hint for hint, applies in hints.items() if applies]
 
@@ -130,7 +128,7 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
         works[rater_id].too_fast = count
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
-    # Both calls also fill the counts of `works`.
+    # Both calls also fill the counts of `works`. A rater passes a pair that they put off or cannot judge.
     passed, broken = _add_counts(works, ratings)
     held, extra_leases = _leases(collection, works, now or timezone.now())
     done = _done(collection, works)

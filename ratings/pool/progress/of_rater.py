@@ -1,4 +1,8 @@
-"""What the page of a rater shows of their work: figures, missed gold, differing repeats, leases."""
+"""What the page of a rater shows of their work: figures, missed gold, differing repeats, leases.
+
+Gold is a pair whose grade is known: a rater who gives it another grade misses it. A repeat is a pair that the
+rater graded twice; `repeats` annotates it with the grade that they gave before, as `first`.
+"""
 
 from django.db.models import F, QuerySet
 from django.utils import timezone

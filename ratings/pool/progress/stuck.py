@@ -24,7 +24,7 @@ def stuck(collection: Collection, progress: Progress) -> dict:
     number of raters who put it off or could not judge it). "unreachable": pairs. "broken": (document, number of
     reports). "raters": how many may rate now. Pairs have query and document loaded.
     """
-    workers = [work for work in progress.works.values() if work.may_rate and not work.full]
+    workers = [work for work in progress.works.values() if work.may_rate and not work.full]  # who can rate now
     passed_ids = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
     broken_ids = _by_raters(progress.broken)

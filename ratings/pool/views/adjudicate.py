@@ -33,7 +33,7 @@ def adjudicate(request: HttpRequest, collection: Collection) -> HttpResponse:
     # A list, because a count costs the database as much as the rows.
     disputed = list(adjudication.disputed(collection).values_list("pair", "spread"))
     context = base_context(collection) | paged(request, disputed, PAIRS_ON_PAGE)
-    spreads = dict(context["page"].object_list)
+    spreads = dict(context["page"].object_list)  # of the pairs on this page of the list
     pairs = pair_rows(spreads)
     context["rows"] = [pairs[pk] | {"spread": spread} for pk, spread in spreads.items()]
     context["open"] = context["page"].paginator.count
@@ -75,7 +75,7 @@ def save_adjudication(request: HttpRequest, collection: Collection, token: UUID)
     is_decided = Adjudication.objects.filter(pair=pair).exists()
     if not is_decided and adjudication.latest_act(pair) != sent["seen"]:
         return pair_page(request, collection, pair, form=form, refused=CHANGED_SINCE, status=409)
-    # It is read first, as the decision takes the pair out of the inbox.
+    # The next pair is looked up first, as the decision takes this one out of the inbox.
     next_token = place_in_inbox(pair, collection)["next"]
     try:
         adjudication.adjudicate(pair, sent["grade"], reason=sent["reason"], actor=request.user)
@@ -143,7 +143,10 @@ def pair_page(
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The page of a pair, decided or not. A refused form keeps what was filled in."""
+    """The page of a pair, decided or not. A refused form keeps what was filled in.
+
+    `refused`: why a valid form was not applied, for a message. "seen" in the page comes back with the form.
+    """
     ratings = without_names(pair.ratings.counted().select_related("grade"))
     grades = [rating["grade"].value for rating in ratings if rating["grade"]]
     guidelines = collection.latest_guidelines()
@@ -163,7 +166,7 @@ def pair_page(
         "refused": refused,
         "keyed": with_keys(base["scale"]),
         "keys": {"account": account_key(request.user), "keys": keys_of(base["scale"])},
-        **place_in_inbox(pair, collection),
+        **place_in_inbox(pair, collection),  # "number", "open", "previous" and "next"
     }
     return render(request, "ratings/adjudicate_pair.html", context, status=status)
 

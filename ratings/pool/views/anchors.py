@@ -69,7 +69,10 @@ def remove_anchor(request: HttpRequest, collection: Collection, token: UUID) -> 
 def anchors_page(
     request: HttpRequest, collection: Collection, form: FindPairForm, *, status: int = 200
 ) -> HttpResponse:
-    """The page of all anchors, with the form to find a pair and with suggested pairs."""
+    """The page of all anchors, each with the share of raters' answers that hit its grade, and of suggested pairs.
+
+    `form`: to find a pair, which can then become an anchor.
+    """
     scale = list(collection.grades.all())
     # With ?grade=, a value of the scale, only pairs with that grade are suggested.
     suggested_grade = next((grade for grade in scale if grade.plain == request.GET.get("grade")), None)
@@ -77,17 +80,16 @@ def anchors_page(
     anchors = anchors.select_related("grade", "pair__query", "pair__document")
     anchors = anchors.defer("pair__document__body", "pair__document__fields")
     share_of_anchor = hit_shares(collection)
-    rows_of_use: dict[str, list[tuple[Anchor, Share]]] = {Anchor.Use.WARM_UP: [], Anchor.Use.GOLD: []}
-    for anchor in anchors.order_by("grade__value", "pair__query__key"):
-        rows_of_use[anchor.use].append((anchor, share_of_anchor.get(anchor.pk, Share())))
-    warm_ups = rows_of_use[Anchor.Use.WARM_UP]
+    in_order = anchors.order_by("grade__value", "pair__query__key")
+    rows = [(anchor, share_of_anchor.get(anchor.pk, Share())) for anchor in in_order]
+    warm_ups = [row for row in rows if row[0].use == Anchor.Use.WARM_UP]
     warm_up_grades = {warm_up.grade_id for warm_up, _ in warm_ups}
     grades_without_warm_up = [grade for grade in scale if grade.pk not in warm_up_grades]
     context = {
         **frame(collection, "anchors"),
         "scale": scale,
         "warm_up": warm_ups,
-        "gold": rows_of_use[Anchor.Use.GOLD],
+        "gold": [row for row in rows if row[0].use == Anchor.Use.GOLD],
         "missing": grades_without_warm_up if warm_ups else [],  # without any, the page says that instead
         "form": form,
         "suggested_grade": suggested_grade,
@@ -103,10 +105,8 @@ def anchor_page(
     scale = list(collection.grades.all())
     anchor = Anchor.objects.select_related("grade").filter(pair=pair).first()
     if form is None:
-        initial = {}
-        if anchor:
-            initial = {"use": anchor.use, "grade": anchor.grade.value, "explanation": anchor.explanation}
-        form = AnchorForm(initial=initial, collection=collection)
+        stored = anchor and {"use": anchor.use, "grade": anchor.grade.value, "explanation": anchor.explanation}
+        form = AnchorForm(initial=stored, collection=collection)  # empty without an anchor
     # The form has the grade's value: a number of the stored anchor, or the text that was sent.
     value = form["grade"].value()
     chosen_grade = next((grade for grade in scale if value in (grade.value, grade.plain)), None)

@@ -159,7 +159,7 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
     The page shows what a valid form would do, if it asks for a pool, for more or for fewer ratings. Status 400 if
     a form is refused.
     """
-    # Name of a valid form → what it has.
+    # Name of a valid form → its cleaned_data.
     valid = {name: form.cleaned_data for name, form in forms.items() if form.is_valid()}
     speed = pace(collection)
     left = ratings_left(collection)
@@ -197,8 +197,9 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
 def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) -> HttpResponse:
     """The page of the unjudged documents (holes) of the chosen system.
 
-    `form`: the one that chooses the system, or the one with a number of ratings to want of each hole, if it was
-    sent and refused. The page has the holes if system and depth are valid.
+    `form`: the one that chooses the system and, as `depth`, how many of its first places are read; or the one with
+    a number of ratings to want of each hole, if it was sent and refused. The page has the holes if system and
+    depth are valid.
     """
     status = 200 if form.is_valid() else 400
     context = {
@@ -229,7 +230,7 @@ def holes_context(request: HttpRequest, collection: Collection, system: System, 
         "retired": sum(row.retired for row in rows),
         "new": new,
         "hours": speed.hours(new) if speed and new else None,
-        "named": HOLES_LISTED_OF_QUERY,
+        "named": HOLES_LISTED_OF_QUERY,  # so many holes of a query are listed
         "by_system": by_system(collection, depth),
         **paged(request, rows, ROWS_ON_PAGE),
     }
