@@ -50,7 +50,7 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
     """The rankings by the name of their system. One database query."""
     columns = ["documents", "scores"] if with_scores else ["documents"]
     # The driver returns packed bytes, which the fields turn into arrays.
-    array_of = {name: Ranking._meta.get_field(name).to_python for name in columns}
+    array_of = {name: Ranking._meta.get_field(name).unpacked for name in columns}
     row_of_query = {pk: row for row, pk in enumerate(queries["pk"].tolist())}
     lists: dict[int, dict[int, dict]] = {system.pk: {} for system in systems}
     found = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)

@@ -20,7 +20,7 @@ class PackedArrayField(models.BinaryField):
         return name, path, [self.dtype.str, *args], kwargs
 
     def from_db_value(self, value, expression, connection) -> np.ndarray | None:
-        return None if value is None else np.frombuffer(value, self.dtype)
+        return self.unpacked(value)
 
     def to_python(self, value) -> np.ndarray | None:
         value = super().to_python(value)  # the text of a fixture becomes bytes
@@ -32,6 +32,10 @@ class PackedArrayField(models.BinaryField):
 
     def get_prep_value(self, value) -> bytes | None:
         return None if value is None else self.packed(value).tobytes()
+
+    def unpacked(self, value: bytes | memoryview | None) -> np.ndarray | None:
+        """The array of a value of the database."""
+        return None if value is None else np.frombuffer(value, self.dtype)
 
     def packed(self, value) -> np.ndarray:
         """`value` as an array of the dtype. Raises ValueError where a number would change."""

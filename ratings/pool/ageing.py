@@ -35,7 +35,9 @@ def to_older_text(ratings: QuerySet) -> QuerySet:
     # The first import after a rating replaced the text that the rater saw.
     first = changes.order_by("job__ended_at", "pk")
     seen = {"seen_title": Subquery(first.values("title")[:1]), "seen_body": Subquery(first.values("body")[:1])}
-    rows = ratings.annotate(**seen).filter(seen_title__isnull=False).exclude(seen_title="", seen_body="")
+    # Most documents have no former text: without the first filter, the database would look for one of each rating.
+    with_changes = ratings.filter(document__in=FormerText.objects.values("document"))
+    rows = with_changes.annotate(**seen).filter(seen_title__isnull=False).exclude(seen_title="", seen_body="")
     return rows.filter(~Q(seen_title=F("document__title")) | ~Q(seen_body=F("document__body")))
 
 
