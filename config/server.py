@@ -170,12 +170,13 @@ def main(place: str, *options: str) -> None:
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # that may be open
     files = 2**14 if most_files == resource.RLIM_INFINITY else min(2**14, most_files)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most_files))
-    # Of other processes. Copied before `config.loading` sets the short waits of pages: an import may wait longer.
-    environment = dict(os.environ)
+    # Of the processes that are started below. `config.loading` sets IDEALIST_SHORT_WAITS, by which pages wait for
+    # the database only shortly, and which these must not get: an import may wait longer.
+    environment_of_others = dict(os.environ)
     host, _, port = place.rpartition(":")
     try:
         if "--prepare" in options:
-            prepared(environment)
+            prepared(environment_of_others)
         from config.wsgi import application
         from ratings.importing import uploads
 
@@ -183,7 +184,7 @@ def main(place: str, *options: str) -> None:
         # fd://3 was parted into "fd" and "//3".
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
         if settings.KEEPS_WORKER:
-            arguments = [[*MANAGE, "work"], settings.DATA_DIR, environment]
+            arguments = [[*MANAGE, "work"], settings.DATA_DIR, environment_of_others]
             Thread(target=worker.keep_alive, args=arguments, daemon=True).start()
         if not settings.FOR_OTHERS:
             from ratings.people import mail

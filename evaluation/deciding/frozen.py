@@ -154,17 +154,17 @@ def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
 def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     """The pairs of pool.jsonl as rows of a record, in its order, with numbers from 1 in place of pks.
 
-    A skipped pair is one for which no rating is waited for. Zeros stand for queries and documents, because
-    `State.joined` gets their keys beside, and for what matters only for drawing.
+    `State` reads from them when pairs were born and known, and which drawn pairs were skipped: not judged, and no
+    rating is waited for.
     """
     names = ("born", "known", "skipped")
     born, known, skipped = (np.array([pair[name] for pair in pairs], np.int64) for name in names)
     zeros = np.zeros(len(pairs), np.int64)
     return PoolRows(
         pair=np.arange(1, len(pairs) + 1),
-        query=zeros,
+        query=zeros,  # `State.joined` gets the keys of query and document beside
         document=zeros,
-        wanted=zeros,
+        wanted=zeros,  # as are `retired` and `anchored`, read only to draw more pairs
         born=born,
         known=known,
         waiting=skipped == 0,

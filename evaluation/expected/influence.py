@@ -45,12 +45,16 @@ class Expectation:
     def squared_changes(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """The expected squared change by the judgment of each pair: float64[rows].
 
-        It is E|h @ factor|², where h, float64[systems], is the change of the means. factor: float64[systems, any].
+        It is E|h @ factor|², where h, float64[systems], is the change of the means: by how much the steps that the
+        pair takes differ from what was expected, times the influence of each. So h has the mean 0, and its squares
+        are the covariances of steps. factor: float64[systems, any], each column a weighted sum of the means, such
+        as the difference of two.
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
             change = self.influence[:, rows[part]] @ factor  # by each step: [steps, rows of the part, any]
-            for low, high, joint in _step_covariances(chances[rows[part]]):  # two different steps come once
+            for low, high, joint in _step_covariances(chances[rows[part]]):
+                # Two different steps come once, as (low, high), and stand for (high, low), too.
                 square = joint * np.einsum("nr,nr->n", change[low], change[high])
                 total[part] += square if low == high else 2 * square
         return total

@@ -173,7 +173,7 @@ def pool_of(
     rankings: Sequence[Rankings],
     measure: Measure | str,
     options: Options,
-    grades: Sequence[float] = (),
+    grades: Sequence[float],
     unjudged: np.ndarray | None = None,
     weight: np.ndarray | None = None,
 ) -> tuple[Pool, np.ndarray]:

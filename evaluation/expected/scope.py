@@ -50,21 +50,16 @@ def levels_of(measure: Measure, options: Options, grades: Sequence[float], judge
     grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
     Where scale and judgments together have more than MOST_LEVELS gains, only those of the scale are levels. If
     even these are more, MOST_LEVELS of them are kept: both ends, 0, and others evenly spread. ValueError for fewer
-    than two levels, and for more than MOST_LEVELS without a scale.
+    than two levels.
     """
     options = effective(measure, options)
     scale = np.asarray(grades, np.float64)
     levels = np.unique(gain(np.unique(np.concatenate([scale, judged])), options))
-    if len(levels) > MOST_LEVELS and len(scale):
+    if len(levels) > MOST_LEVELS:
         levels = _spread(np.unique(gain(scale, options)))
     if len(levels) < 2:
         only = f"all have the gain {decimal_text(levels[0])}" if len(levels) else "there is none"
         raise ValueError(f"expected values need grades with at least two different gains; {only}.")
-    if len(levels) > MOST_LEVELS:
-        raise ValueError(
-            f"expected values are known for at most {MOST_LEVELS} different gains, and these grades have "
-            f"{len(levels)}: combine ratings by median or majority, or put grades together with gain=map."
-        )
     return levels
 
 

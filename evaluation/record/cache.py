@@ -173,12 +173,12 @@ def _current(
     former_version, value = cached.get(key) or (None, None)
     if former_version and former_version.number == version.number:
         return value
-    changed_queries = None  # pks; None: not known
+    changed_queries = None  # pks; None: not known, or too many to name
     if update and former_version and former_version.number < version.number:
         changed_queries = record.changed_queries(collection, former_version, version)
     if changed_queries is None or len(changed_queries) > MOST_CHANGED_QUERIES:
         value = compute()
-    elif changed_queries:  # none: the former value holds
+    elif changed_queries:  # an empty list: no query changed, so the former value holds
         value = update(value, changed_queries)
     # This may replace the value of a newer version, which the next request makes again.
     cached.put(key, (version, value))

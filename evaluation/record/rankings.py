@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pandas as pd
 from ratings.formats.rankings import FoundRanking, in_32_bits
 from ratings.importing.intake.document_keys import known_ids
 from ratings.models import Collection, Ranking, System
+from ratings.models.fields import PackedArrayField
 
 from ..measures import Rankings
 from ..measures.arrays import distinct
@@ -50,13 +52,13 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
     """The rankings by the name of their system. One database query."""
     columns = ["documents", "scores"] if with_scores else ["documents"]
     # The driver returns packed bytes, which the fields turn into arrays.
-    array_of = {name: Ranking._meta.get_field(name).unpacked for name in columns}
+    fields = [cast(PackedArrayField, Ranking._meta.get_field(name)) for name in columns]
     row_of_query = {pk: row for row, pk in enumerate(queries["pk"].tolist())}
     lists: dict[int, dict[int, dict]] = {system.pk: {} for system in systems}
     found = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
     for system, query, *packed in byte_rows(found) if systems else ():
         if query in row_of_query:
-            arrays = {name: array_of[name](value) for name, value in zip(columns, packed, strict=True)}
+            arrays = {field.name: field.unpacked(value) for field, value in zip(fields, packed, strict=True)}
             lists[system][row_of_query[query]] = arrays
     return {system.name: _packed(lists[system.pk], len(queries), system.gaps) for system in systems}
 

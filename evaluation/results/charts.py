@@ -20,9 +20,10 @@ def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     shown = evaluation.standings[:most]  # the highest mean first
     means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
     alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
+    # low, high: the interval; lowest, highest: the bounds
     numbers = ("mean", "low", "high", "lowest", "highest", "queries")
     with_mean = [standing for standing in shown if standing.mean is not None]
-    leader = evaluation.names[0]
+    leader = evaluation.standings[0].system
     rows = [as_row(standing, *numbers, leader=standing.system == leader) for standing in with_mean]
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)

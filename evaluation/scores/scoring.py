@@ -221,11 +221,10 @@ def _bound_columns(
     Their keys are (name of the field of `Bounds`, system). scale: the grades, the lowest first.
     """
     cutoff, options = asked.measure.cutoff, kernel.effective(asked.measure, asked.options)
-    # The pairs that can still get a judgment: (queries, documents), int64[n] each.
-    pairs_to_judge = [record.pool(collection, data.queries, asked.adjudications)]
-    for rankings in data.rankings.values():
-        pairs_to_judge.append(kernel.unjudged(cutoff, judgments, rankings, options))
-    query, document = np.hstack(pairs_to_judge)
+    # The pairs that can still get a judgment, of the pool and of each ranking: (queries, documents).
+    of_pool = record.pool(collection, data.queries, asked.adjudications)
+    of_rankings = [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
+    query, document = np.hstack([of_pool, *of_rankings])
     # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
     pool = pair_of(distinct(pair_key(query, document)))
     columns: dict[tuple[str, str], np.ndarray] = {}

@@ -215,9 +215,8 @@ def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int,
     ids: dict[int, int] = {}
     for queries in batched(iter(digests), RANKINGS_AT_ONCE):
         rows = NightRanking.objects.filter(watch=watch, query__in=list(queries))
-        for query, digest, pk in rows.values_list("query", "digest", "pk"):
-            if digests[query] == digest:
-                ids[query] = pk
+        found = rows.values_list("query", "digest", "pk")
+        ids |= {query: pk for query, digest, pk in found if digests[query] == digest}
     return ids
 
 

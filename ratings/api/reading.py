@@ -303,8 +303,7 @@ def list_drawn_pairs(request: TokenRequest, slug: str, asked: Q[OfPage]):
 @listing("samples", SampleOut, "Samples")
 def list_samples(request: TokenRequest, slug: str, asked: Q[OfPage]):
     """The samples of queries that were drawn from a log."""
-    rows = collection_in(request, slug, Scope.READ).samples.select_related("former")
-    return page(rows, asked)
+    return page(collection_in(request, slug, Scope.READ).samples.select_related("former"), asked)
 
 
 @listing("sampled", SampledOut, "The queries of a sample")

@@ -45,7 +45,8 @@ def new_ids(model: type[Model], count: int) -> Sequence[int]:
     table = model._meta.db_table
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            # SQLite has one writer at a time, and an insert updates `sqlite_sequence`.
+            # Nothing is reserved. SQLite has one writer at a time, so nobody else inserts meanwhile. The caller
+            # inserts before its next call, which updates `sqlite_sequence`.
             cursor.execute("SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = %s", [table])
             (last,) = cursor.fetchone()
             return range(last + 1, last + count + 1)

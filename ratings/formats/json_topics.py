@@ -111,8 +111,8 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         # A topic in a list has the path (3,), or ("topics", 3) where a member of an object holds the list. Of a
         # topic under the key q1, ("q1",) is the text, and ("q1", "need") is a member.
         key, *names = part.path
-        if isinstance(part.path[-1], int):
-            if names and key not in TOPIC_LIST_MEMBERS:
+        if isinstance(part.path[-1], int):  # an item of a list
+            if names and key not in TOPIC_LIST_MEMBERS:  # ("q1", 3)
                 yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
                 return
             if isinstance(part.value, dict):
@@ -121,6 +121,7 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
                 problem = f"{values.quoted(part.value)} is given where a topic is expected"
                 yield source.refusal(part.line, problem, CURE)
             continue
+        # The text or a member of a topic under a key.
         if record and record["key"] != key:  # the members of the next topic begin
             yield line, record
             record = {}

@@ -89,7 +89,8 @@ def low_shares(
     """Yields (id, share of hits, answers given // 10) of each rater or version with too few hits. One query.
 
     `giver`: the field of an answer that names the rater or version. `hit`: which answers are hits. The share is
-    that of the `most` latest answers, at least FEWEST_GRADES, and lies below `least`.
+    that of the `most` latest answers, at least FEWEST_GRADES, and lies below `least`. Callers tell of a giver
+    again after ten more answers.
     """
     rows = answers.annotate(
         is_hit=Case(When(hit, then=1), default=0),

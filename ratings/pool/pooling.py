@@ -300,7 +300,6 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     grades = Rating.objects.counted().filter(pair__query__collection=collection, grade__isnull=False)
     surplus_grades = grades.filter(~Exists(own_assignment))
     for rows in (assignments, surplus_grades):
-        counts = rows.order_by().values("pair").annotate(n=Count("pk"))
-        for pair_id, n in counts.values_list("pair", "n"):
+        for pair_id, n in rows.order_by().values_list("pair").annotate(n=Count("pk")):
             state_by_id[pair_id].ratings += n
     return states

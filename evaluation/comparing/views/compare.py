@@ -60,9 +60,10 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         result = tested(evaluation, selection)
         context |= comparison_in(request, collection, asked, result, selection)
         context |= pictures.matrix_of(result, selection) | gate_in(collection, asked, selection)
-        # The most and the least judged system, if they differ much. The form of the page has the lowest grade, so
-        # the scale needs no query of its own.
-        context["uneven"] = uneven(evaluation, selection.systems, context["form"]["lowest"])
+        # The most and the least judged system, if they differ much. With a grade below 0, unjudged documents can
+        # also make a system worse. `page` has read the lowest grade already.
+        lowest_grade = context["form"]["lowest"]
+        context["uneven"] = uneven(evaluation, selection.systems, lowest_grade)
     elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
     else:

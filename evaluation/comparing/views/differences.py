@@ -243,7 +243,8 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
         "weighted": result.evaluation.is_weighted,
-        "searched": parameters_without(request, {"q", "page", *PICTURE_PARAMETERS}),
+        # Hidden fields of the search form: what the address has besides the words, which the form sends anew.
+        "hidden_in_search": parameters_without(request, {"q", "page", *PICTURE_PARAMETERS}),
         **paged(request, tables.ordered(shown, SORTS, sort), tables.ROWS_PER_PAGE),
     }
 

@@ -143,7 +143,7 @@ def test_the_files_name_both_numbers(client, judged):
 def test_another_round_is_seen_though_no_rating_came(client, judged):
     analyst(client, judged.collection).get(URL, ASKED)
     draw_next(judged.collection, seed=5)
-    assert client.get(EXPECTED, ASKED).context["told"].rounds == 3
+    assert client.get(EXPECTED, ASKED).context["expected_means"].rounds == 3
     assert client.get(URL, ASKED).context["expecting"].expected.rounds == 3
 
 

@@ -93,4 +93,4 @@ def test_machines_are_named_as_plain_text_that_pages_escape():
     told = expected(machines=[machine], triage=["<j>", "k"])
     assert told.named_machines == f"{PREDICTING} {TRIAGE}"
     shown = told.named_machines.replace("<", "&lt;").replace(">", "&gt;")
-    assert fragment("_expected_caveats", told=told) == f'<p class="soft">{shown}</p>'
+    assert fragment("_expected_caveats", expected_means=told) == f'<p class="soft">{shown}</p>'

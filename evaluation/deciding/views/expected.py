@@ -38,8 +38,8 @@ def expected(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if not found.rounds:
         context["next_step"] = next_step(collection, holdings(collection)) or no_rounds(collection)
         return charted(request, "evaluation/expected.html", context)
-    # "told" are the expected values. "apart" is how far apart two means are for their order to matter.
-    context |= {"expecting": found, "told": found.expected, "apart": LEAST_DIFFERENCE}
+    # "apart" is how far apart two means are for their order to matter.
+    context |= {"expecting": found, "expected_means": found.expected, "apart": LEAST_DIFFERENCE}
     if found.expected:
         history = history_of(collection, asked, found.expected)
         if len(history) == 1:  # it has only the stage "now": nothing developed yet

@@ -143,7 +143,7 @@ def test_without_missing_judgments_it_is_plain_ndcg(kind, options):
     options = Options(**options)
     packed = [pack(judged, {query: each.get(query, {}) for query in judged}) for each in (first, second)]
     judgments, rankings = packed[0][0], [rankings for _, rankings in packed]
-    answer = estimate(*pool_of(judgments, rankings, "nDCG@5", options))
+    answer = estimate(*pool_of(judgments, rankings, "nDCG@5", options, np.unique(judgments.grade)))
     plain = [evaluate(["nDCG@5"], judgments, each, options) for each in rankings]
     assert answer.mean == pytest.approx([each.mean(*each.values) for each in plain], abs=1e-12)
     assert not answer.covariance.any()
@@ -274,18 +274,26 @@ def small(grades: dict[str, float]):
 )
 def test_what_has_no_expected_value_is_refused_with_the_reason(measure, options, says):
     with pytest.raises(ValueError, match=says):
-        pool_of(*small({"a": 1, "b": 0}), measure, Options(**options))
+        pool_of(*small({"a": 1, "b": 0}), measure, Options(**options), (0, 1))
 
 
-def test_grades_of_one_gain_and_of_too_many_are_refused():
+def test_grades_of_one_gain_are_refused():
     with pytest.raises(ValueError, match="at least two different gains; all have the gain 1"):
-        pool_of(*small({"a": 1, "b": 1}), "nDCG@5", Options())
+        pool_of(*small({"a": 1, "b": 1}), "nDCG@5", Options(), (1,))
     with pytest.raises(ValueError, match="at least two different gains; there is none"):
-        pool_of(*small({}), "nDCG@5", Options())
+        pool_of(*small({}), "nDCG@5", Options(), ())
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 11), (-11, 0), (-3, 11)])
+def test_of_more_grades_than_levels_both_ends_and_0_stay(least, most):
+    options = Options(negatives="minmax")
+    found, _ = pool_of(*small({"a": 7, "b": 0}), "nDCG@5", options, range(least, most + 1))
+    assert len(found.gains) == MOST_LEVELS
+    assert {least, 0, most} <= set(found.gains.tolist())
+
+
+def test_grades_that_are_put_together_are_one_level():
     many = np.arange(MOST_LEVELS + 1.0)
-    judgments, rankings = pack({"q": {f"d{grade:g}": grade for grade in many}}, {"q": ["d0"]})
-    with pytest.raises(ValueError, match="at most 8 different gains, and these grades have 9: combine ratings"):
-        pool_of(judgments, [rankings], "nDCG@5", Options())
     put_together = Options(gain="map", gain_map={grade: grade // 2 for grade in many})
     found, level = pool_of(*small({"a": 7, "b": 0}), "nDCG@5", put_together, many)
     assert found.gains.tolist() == [0, 1, 2, 3, 4]

@@ -148,14 +148,14 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "about": frozen.about(stored),
         "before": all_of(collection).filter(created_at__lt=stored.created_at).last(),
         "measure": str(measure),
-        "degree": words.degree(measure),
+        "degree": words.degree(measure),  # better and worse, or higher and lower
         "asked": evaluation.asked,
         "evaluation": evaluation,
         "standings": evaluation.standings,
         # All systems are tested, as in the paragraph on methods: with fewer, a verdict could be another one.
         "lead": leading(evaluation, len(evaluation.systems)),
         "label": evaluation.label,
-        "told": evaluation.expected.get(measure),  # the expected means, if they were frozen
+        "expected_means": evaluation.expected.get(measure),  # if they were frozen
         "described": options.in_force(frozen.settings_of(stored).asked),
         "other_measures": other_measures,
         "other_means": evaluation.across(other_measures),

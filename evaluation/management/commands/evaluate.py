@@ -54,8 +54,7 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, measure: list[str], system: list[str], **arguments) -> None:
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, system, arguments)
-        text = printed_evaluation(evaluation, arguments, older_texts(collection))
-        self.put_out([text], arguments["output"])
+        self.put_out([printed_evaluation(evaluation, arguments, older_texts(collection))], arguments["output"])
         for line in [*missing_steps(evaluation), *expected_notes(evaluation)]:
             self.stderr.write(line)
 
@@ -65,10 +64,11 @@ def evaluation_of(collection: Collection, measures: list[str], systems: list[str
     refuse_format(arguments["format"])
     if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
-    with refusing(""):
-        asked = asked_in(collection, next(iter(measures), None), systems, arguments)
-        bounded: list[Measure | str] = [asked.measure, *measures[1:]] if arguments["bounds"] else []
-        evaluation = scores.evaluate(collection, asked, measures[1:], bounded)
+    first_measure, other_measures = next(iter(measures), None), measures[1:]
+    with refusing(outcome=""):  # a refusal says what is wrong, and nothing about what was written
+        asked = asked_in(collection, first_measure, systems, arguments)
+        with_bounds: list[Measure | str] = [asked.measure, *other_measures] if arguments["bounds"] else []
+        evaluation = scores.evaluate(collection, asked, other_measures, with_bounds)
         if not arguments["expected"]:
             return evaluation
         return replace(evaluation, expected=expected_means(collection, asked, evaluation.measures))

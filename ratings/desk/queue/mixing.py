@@ -186,7 +186,7 @@ class Mix:
 
     def to_come(self) -> int:
         """How many gold pairs and repeats are still mixed in, if the rater gets all pairs that are free."""
-        return sum(self._gold_to_come(key) for key in self.groups) + self._repeats_to_come()
+        return sum(self._extra_gold_to_come(key) for key in self.groups) + self._repeats_to_come()
 
     def to_come_of(self, query: int) -> int:
         """How many of these are of the query, in the orders that go by query.
@@ -197,7 +197,7 @@ class Mix:
         later = self._repeat_marks(query, group.all_pairs) - self._repeat_marks(query, max(group.own_pairs, 1))
         # Held before a pair that is not: in the query that the rater is in.
         early = sum(n for place, n in self.repeats_at.items() if group.own_pairs and place > self._own_pairs)
-        return self._gold_to_come(query) + max(0, later - early)
+        return self._extra_gold_to_come(query) + max(0, later - early)
 
     def take_gold_before(self, candidate: Candidate, chosen_pairs: set[int]) -> ExtraGold | Candidate | None:
         """The gold that comes before the candidate, taken out of the mix and counted; None where none comes.
@@ -212,9 +212,12 @@ class Mix:
         marks_so_far = self._gold_marks(key, place)
         if marks_so_far == self._gold_marks(key, place - 1):
             return None  # this place has no mark
-        if group.gold_had >= marks_so_far or place in group.filled_places:
-            return None  # the rater has had the gold of this mark
-        if extra_to_come := self._gold_to_come(key):
+        if group.gold_had >= marks_so_far:
+            return None  # the rater has had as much gold as there are marks up to here
+        if place in group.filled_places:
+            return None  # extra gold was placed here already
+        if extra_to_come := self._extra_gold_to_come(key):
+            # The mark of this place is the last of those so far.
             is_empty = self._stays_empty(key, marks_so_far, extra_to_come)
             return None if is_empty else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.
@@ -277,7 +280,7 @@ class Mix:
         pairs = min(self.groups[key].all_pairs, PAIRS_BEFORE_REPEATS)
         return later + (keyed_random("first", self.rater.pk, key) < self.repeats_per_pair * pairs)
 
-    def _gold_to_come(self, key: int) -> int:
+    def _extra_gold_to_come(self, key: int) -> int:
         """How much extra gold of a group: it comes at the marks that wanted gold does not fill."""
         group = self.groups[key]
         early = sum(place > group.own_pairs for place in group.filled_places)

@@ -149,6 +149,7 @@ def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     `depths`: as in `want`. Better ones are also written into the assignments that the pairs have already. Returns
     how many open assignments were made.
     """
+    # The depth of a pair is that of its assignments. `Pair.depth` keeps it while a retired pair has none.
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n_assigned=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),

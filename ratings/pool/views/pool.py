@@ -35,9 +35,10 @@ HOLES_LISTED_OF_QUERY = 5
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     """The wanted ratings, and what the pool in the address would add."""
     forms: dict[str, BaseForm] = {}
-    sent = {} if collection.put_away_at else request.GET  # what a plan leads to would be refused
+    # A collection that was put away takes no act, so nothing is planned there.
+    sent = {} if collection.put_away_at else request.GET
     if "depth" in sent:
-        forms["asked"] = PlanForm(sent, collection=collection)
+        forms["plan_form"] = PlanForm(sent, collection=collection)
     if "more" in sent:
         forms["more"] = MoreForm(sent)
     if "fewer" in sent:
@@ -49,7 +50,7 @@ def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
 def make_pool(request: HttpRequest, collection: Collection) -> HttpResponse:
     form = PlanForm(request.POST, collection=collection)
     if not form.is_valid():
-        return pool_page(request, collection, asked=form)
+        return pool_page(request, collection, plan_form=form)
     made = pooling.pool(collection, **form.cleaned_data)
     fetch_pictures(collection, request.user)
     outcome = f"{counted(made.pairs, 'pair')} in this pool, {counted(made.new_ratings, 'rating')} newly wanted."
@@ -171,7 +172,7 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
     usual = most_usual(wanted_rows)
     context = {
         **frame(collection, "pool"),
-        "asked": forms.get("asked") or PlanForm(collection=collection, initial={"wanted": usual}),
+        "plan_form": forms.get("plan_form") or PlanForm(collection=collection, initial={"wanted": usual}),
         "more": forms.get("more") or MoreForm(initial={"more": usual + 1}),
         "fewer": forms.get("fewer") or FewerForm(initial={"fewer": max(1, usual - 1)}),
         "judging": forms.get("judging") or JudgingForm(instance=collection),
@@ -185,8 +186,8 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
         **paged(request, retired, ROWS_ON_PAGE),
         "systems": collection.systems.annotate(n=Count("rankings")),
     }
-    if "asked" in valid:
-        context["plan"] = plan_context(pooling.plan(collection, **valid["asked"]), speed)
+    if "plan_form" in valid:
+        context["plan"] = plan_context(pooling.plan(collection, **valid["plan_form"]), speed)
     if "more" in valid:
         context["plan_more"] = plan_context(pooling.plan_more(collection, valid["more"]["more"]), speed)
     if "fewer" in valid:

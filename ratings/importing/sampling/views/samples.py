@@ -29,14 +29,14 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
     context = {
         **frame(collection, "imports"),
         "sample": sample,
-        "is_last": sample == collection.samples.last(),
+        "is_last": sample == collection.samples.last(),  # only then can more be drawn
         "drawn": sample.drawn.count(),
         "head_share": sample.head_searches / sample.searches,
         "strata": sample.strata if len(sample.strata) > 1 else [],
         "held": held,
         # How many an admin left out. The empty choice is that of queries that are taken in.
         "left_out": sample.drawn.exclude(left_out__in=["", LeftOut.HELD]).count(),
-        "reasons": LeftOut.choices[1:],
+        "reasons": [(value, label) for value, label in LeftOut.choices if value != LeftOut.HELD],
         **paged(request, rows.exclude(left_out=LeftOut.HELD), ROWS_PER_PAGE),
     }
     return render(request, "ratings/sampled.html", context)
