@@ -180,6 +180,7 @@ def serve(host: str, port: int) -> None:
     set_up(runtime())
     listener.set_inheritable(True)
     os.environ.setdefault("IDEALIST_WORKER", "1")
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of glibc: else each of eight threads keeps freed memory
     become(PYTHON, "config.server", f"fd://{listener.fileno()}", "--prepare")
 
 

@@ -23,7 +23,7 @@ OURS = {"web-1", "web-2", "worker-1", "worker-2", "prepare"}
 SETTINGS = set(re.findall(r"^([A-Z_]+) ", settings.__doc__, re.MULTILINE))
 OF_BOTO = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 NOT_IN_WHEEL = shutil.ignore_patterns("__pycache__", "tests")
-SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "TMPDIR"}
+SPECIAL = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "MALLOC_ARENA_MAX"}
 
 
 def text(name: str) -> str:
