@@ -40,7 +40,7 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
     return merge(
         _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),
         _read_after(after, of_checks(repeats), of_repeats),
-        key=lambda answer: (answer.rating.created_at, answer.token.hex),
+        key=lambda answer: (answer.rating.created_at, answer.token.hex),  # tokens as both databases sort them
     )
 
 

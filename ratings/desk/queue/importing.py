@@ -57,7 +57,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
     both are None if it is new. Three queries. Call it with some thousand rows at a time.
     """
     rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
-    if not rater_names:
+    if not rater_names:  # no rater of the file is stored, so each row is new
         return list(rows)
     pairs = {(row.query_id, row.document_id) for row in rows if row.document_id}
     stored = _stored_ratings(collection, rater_names, pairs)
@@ -120,6 +120,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_PAIRS, params)  # makes those that are missing
         if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = off")
+        # _NEW inserts ratings, _CHANGED updates ratings, and _EVENTS inserts events.
         cursor.execute(_NEW, params)
         recorded = cursor.rowcount
         cursor.execute(_CHANGED, params)

@@ -92,7 +92,7 @@ def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
 
 
 def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
-    """Restore the rating as it was before the event. If it had none, lease the pair to the rater again.
+    """Restore the rating as it was before the event. If there was none, lease the pair to the rater again.
 
     The event is a rating or a skip. A skip changed no rating, so then there is nothing to restore.
     """
