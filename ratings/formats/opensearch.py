@@ -77,7 +77,7 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, m
     """The rows of each record in the list `member`, of the file or of each hit in a saved answer of OpenSearch.
 
     For the member "requests" the file is {"requests": [RECORD, …]}, and the answer {"hits": {"hits": [HIT, …]}},
-    whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes the rows of the line and a record.
+    whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes rows from the line and a record.
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
@@ -113,6 +113,7 @@ def write_rank_eval(rows: Iterable[RatingLine]) -> Iterator[str]:
     """
 
     def request_of(query: str, group: Iterable[RatingLine]) -> dict:
+        # A judgment always has a grade; only the type of a row allows None.
         rated = [{"_index": INDEX_NAME, "_id": row.document, "rating": int(row.grade or 0)} for row in group]
         return {"id": query, "template_id": TEMPLATE_ID, "params": {"query": query}, "ratings": rated}
 

@@ -141,6 +141,7 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
             yield source.refusal(line, f"query {values.quoted(query_id)} is not among the queries", CURE)
             continue
         for rank, document in enumerate(documents, 1):
+            # No score is read. 1 / rank gives the same order.
             yield RunLine(line, texts[query_id], document, rank, score=1 / rank, system=name)
 
 
