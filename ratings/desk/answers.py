@@ -1,4 +1,7 @@
-"""A rater's own answers as they see them. An answer to a repeat looks like any other rating."""
+"""A rater's own answers as they see them. An answer to a repeat looks like any other rating.
+
+A repeat is a pair that the rater grades again: a `Check`, whose answer is an event and no rating.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime

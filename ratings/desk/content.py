@@ -1,7 +1,8 @@
 """Everything that the server sends to a rater, field by field.
 
 It must not contain a rank, score or system, anything of other raters, whether a grade is known, or an id that
-tells the order of import. Tasks are therefore named by random tokens.
+tells the order of import. Tasks are therefore named by random tokens. A warm-up is a task before the first other
+pair. Its grade is known, and the rater sees it after their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence

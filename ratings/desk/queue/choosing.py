@@ -1,4 +1,6 @@
-"""Choose the assignments that a rater can get next. The statements are prepared, and none of them writes.
+"""Choose the assignments that a rater can get next.
+
+The statements are prepared, with a blank in the place of each value, and none of them writes.
 
 These are steps 3 and 4 of a claim, as the docstring of the package counts them. A candidate is an assignment that
 is free (open, or its lease expired) and belongs to a pair that the rater has neither rated, nor holds, nor put

@@ -2,6 +2,9 @@
 
 A few SQL statements, which run on both databases, turn the staged ratings into the rows that the acts of a rater
 would have made. No row is read into Python.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. An extra one is beyond the number wanted, for one rater. A surplus grade is one that fills no assignment.
 """
 
 import json
