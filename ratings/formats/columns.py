@@ -1,4 +1,7 @@
-"""The columns of a table: the names that people give them, and which column holds what."""
+"""The columns of a table: the names that people give them, and which column holds what.
+
+A role is what a column can hold, such as the key or the text of a query, a document or a grade.
+"""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence

@@ -81,7 +81,10 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, m
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
-        """The rows of the records in a part; none for a part that has none. Raises ValueError."""
+        """The rows of the records in a part; none for a part that has none. Raises ValueError.
+
+        A part is a value inside the JSON, with its line and its path of names and numbers.
+        """
         records = []
         if part.path[0] == member:  # of the file, each record is a part of its own
             records = [part.value]

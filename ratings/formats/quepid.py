@@ -1,4 +1,7 @@
-"""Quepid's exports of books, cases and snapshots. All of them name queries by their text."""
+"""Quepid's exports of books, cases and snapshots. All of them name queries by their text.
+
+A part (`strict_json.Part`) is a value inside the JSON, with its line and its path of names and numbers.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
