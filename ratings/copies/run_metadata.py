@@ -30,10 +30,10 @@ def with_metadata(run: Iterable[str | bytes], system: System, how: str) -> Itera
 def facts_of(system: System) -> dict[str, Any]:
     """The metadata of the run of a system, as nested names and values of ir_metadata. Five database queries."""
     collection = system.collection
-    facts: dict[str, Any] = {"tag": system.name.replace(" ", BLANK)}
+    facts: dict[str, Any] = {"tag": system.name.replace(" ", BLANK)}  # as `formats.trec.write_run` writes it
     if system.description:
         facts["method"] = {"description": system.description}
-    jobs = Job.objects.filter(pk__in=system.rankings.values("job"))
+    jobs = Job.objects.filter(pk__in=system.rankings.values("job"))  # those that stored its rankings
     fetching_job = jobs.filter(kind__in=FETCHING_KINDS).select_related("by").order_by("-pk").first()
     if fetching_job:
         facts |= _fetched(fetching_job)  # "implementation" and, if a person asked for it, "actor"

@@ -36,7 +36,11 @@ def kind_of(field: Field) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as Django reads it, in a form that JSON keeps. It is the same from both databases."""
+    """A value as Django reads it, in a form that JSON keeps. Equal values of both databases give the same form.
+
+    A decimal, a time and a UUID become texts, and bytes a text in Base64. All other values keep their type, but a
+    number with an exponent inside an object or a list, such as 1e30, becomes a whole number where it is one.
+    """
     if isinstance(value, Decimal):
         return grade_text(value)
     if isinstance(value, datetime):
@@ -45,7 +49,9 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, np.ndarray | bytes | memoryview):
         return b64encode(bytes(value)).decode()
-    if isinstance(value, dict | list):  # PostgreSQL keeps neither the order of names nor exponents
+    if isinstance(value, dict | list):  # of a JSONField
+        # PostgreSQL keeps neither the order of names nor exponents, and SQLite keeps both. So names are sorted
+        # here, and `as_stored` gives each number as PostgreSQL does.
         return as_stored(json.dumps(value, sort_keys=True))
     return value + 0.0 if isinstance(value, float) else value  # -0.0 becomes 0.0
 
@@ -56,9 +62,10 @@ def as_json(value: Any) -> str:
 
 
 def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
-    """The result of `plain` in the form that `database.bulk.insert` takes. Raises ValueError for any other value.
+    """A result of `plain` in the form that `database.bulk.insert` takes. Raises ValueError for any other value.
 
-    `ours`: it came from a database of Idealist, which has checked it: validators and choices are left out.
+    `field`: that of the column for which the value is. `ours`: it came from a database of Idealist, which has
+    checked it: validators and choices are left out.
     """
     if value is None:
         if not field.null:
@@ -72,6 +79,7 @@ def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
     if kind == "BinaryField":
         return b64decode(value, validate=True)
     try:
+        # A foreign key is the id of a row: a whole number, as checked above, which needs no conversion.
         python_value = value if field.remote_field else field.to_python(value)
         if kind == "FloatField" and not math.isfinite(python_value):
             raise ValueError(f"{quoted(value)} is not a finite number")
@@ -82,6 +90,7 @@ def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
     except ValidationError as error:
         raise ValueError(f"{quoted(value)}: {' '.join(error.messages).rstrip('.')}") from error
     if field.choices and not ours:
+        # "" stands for no choice, in a field that may be blank. It passes here, whatever the field.
         choices = [choice for choice, _ in field.flatchoices if choice]
         if python_value not in ("", *choices):
             raise ValueError(f"{quoted(value)} is none of {', '.join(choices)}")

@@ -45,8 +45,8 @@ def new_ids(model: type[Model], count: int) -> Sequence[int]:
     table = model._meta.db_table
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            # Nothing is reserved. SQLite has one writer at a time, so nobody else inserts meanwhile. The caller
-            # inserts before its next call, which updates `sqlite_sequence`.
+            # `seq` is the last id that the table had. Nothing is reserved: SQLite has one writer at a time, so
+            # nobody else inserts meanwhile. The caller inserts its rows before the next call: that raises `seq`.
             cursor.execute("SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = %s", [table])
             (last,) = cursor.fetchone()
             return range(last + 1, last + count + 1)
@@ -68,6 +68,7 @@ def insert(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[A
             placeholders = ", ".join(["%s"] * len(columns))
             cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({placeholders})", rows)
             return
+        # Django does not wrap the errors of the driver's `copy`, as it does those of `execute`.
         with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)

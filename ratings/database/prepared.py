@@ -102,6 +102,7 @@ class Statement:
         driver = connection.connection  # that of the driver, to which a prepared statement belongs
         if driver in self._prepared:
             return
+        # `rel_db_type`: the type of a column that refers to the field, such as bigint for an id.
         types = ", ".join(place.field.rel_db_type(connection) for place in self._places)
         sql_of_params = []  # $1 and so on for a place, a literal for any other
         for param in self._params:

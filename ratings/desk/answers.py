@@ -1,4 +1,7 @@
-"""A rater's own answers as they see them. An answer to a repeat looks like any other rating."""
+"""A rater's own answers as they see them. An answer to a repeat looks like any other rating.
+
+A repeat is a pair that the rater grades again: a `Check`, whose answer is an event and no rating.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -40,7 +43,7 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
     return merge(
         _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),
         _read_after(after, of_checks(repeats), of_repeats),
-        key=lambda answer: (answer.rating.created_at, answer.token.hex),
+        key=lambda answer: (answer.rating.created_at, answer.token.hex),  # tokens as both databases sort them
     )
 
 

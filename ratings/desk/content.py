@@ -1,7 +1,8 @@
 """Everything that the server sends to a rater, field by field.
 
 It must not contain a rank, score or system, anything of other raters, whether a grade is known, or an id that
-tells the order of import. Tasks are therefore named by random tokens.
+tells the order of import. Tasks are therefore named by random tokens. A warm-up is a task before the first other
+pair. Its grade is known, and the rater sees it after their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -52,7 +53,12 @@ class Showing(NamedTuple):
 
 
 def task_json(task: Task, showing: Showing, to_json: Callable[[Task, Showing], dict] | None = None) -> dict:
-    """The task as JSON. `to_json` makes its member `document`; None: `document_json`, which makes HTML."""
+    """The task as JSON. `to_json` makes its member `document`; None: `document_json`, which makes HTML.
+
+    `token` is the id by which the rater's acts name the task. `own` is the rater's present rating of the pair, or
+    None, and `base_revision` its revision, which a save sends back, so that it cannot overwrite a newer rating.
+    `comment` is what the field for it holds at first. `warm_up`: whether the known grade follows the answer.
+    """
     return {
         "token": str(task.token),
         "query": query_json(task, showing),
@@ -150,7 +156,8 @@ def total_of(outlook: Outlook) -> int:
 def outlook_words(outlook: Outlook) -> tuple[str, str]:
     """Two texts for a rater: what there is to do, and what happens next, which may be empty.
 
-    The reason why they get no pairs (`outlook.why`) comes before all numbers.
+    `outlook.left` counts what waits for them, and `outlook.done` their answers so far. The reason why they get no
+    pairs (`outlook.why`) comes before all numbers.
     """
     done, left = outlook.done, outlook.left
     by_admin = gettext("An admin of the collection decides that. Your ratings are kept.")

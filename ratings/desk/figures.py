@@ -161,6 +161,7 @@ def latest_grades(
     oldest_id = Coalesce(Subquery(newest_first[acts - 1 : acts]), 0)
     graded = Q(events__kind__in=kinds, events__value__isnull=False)
     rows = raters.order_by().annotate(oldest_id=oldest_id)
-    # All in one filter: in several, each condition could be met by another event.
+    # All in one filter: in several, each condition could be met by another event. An event without a time meets
+    # no condition on `seconds`, so even `below` = inf leaves it out.
     rows = rows.filter(graded, events__pk__gte=F("oldest_id"), events__seconds__lt=below)
     return rows.values_list("pk", "events__value", "events__seconds")

@@ -59,7 +59,10 @@ def _pairs(source: Source) -> Iterator[tuple[int, str, str, int | float] | Refus
     """(line, query, document, number) of each query and document, in JSON such as {"q1": {"d1": 0.5}}."""
 
     def pair_of(part: strict_json.Part) -> Iterator[tuple]:
-        """The pair of a part with a number at the path (query, document). Raises ValueError for another part."""
+        """The pair of a part with a number at the path (query, document). Raises ValueError for another part.
+
+        A part is a value inside the JSON, with its line and its path of names and numbers.
+        """
         is_number = isinstance(part.value, int | float) and not isinstance(part.value, bool)
         if len(part.path) != 2 or not is_number:
             raise ValueError(f"{values.quoted(part.value)} is given where documents have numbers")

@@ -1,4 +1,7 @@
-"""The columns of a table: the names that people give them, and which column holds what."""
+"""The columns of a table: the names that people give them, and which column holds what.
+
+A role is what a column can hold, such as the key or the text of a query, a document or a grade.
+"""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -180,11 +183,11 @@ def layout_of(
 ) -> Layout:
     """Which of the columns `names` holds what: first as people chose (`chosen`), then by their usual names.
 
-    `chosen`: a role for which people chose "" has no column.
+    `chosen`: a role for which people chose "" has no column. `people`: the names of the collection's raters.
     `uniform`: whether all records have these columns. Only then may each rater have a column of ratings, and only
     where no column holds all raters or all grades and people chose no columns of raters. Of the columns without a
     usual name, those named for one of `people` or as raters often are then belong to raters. The others are
-    doubtful.
+    `doubtful`: see Layout.
     Raises ValueError where people chose a column that does not exist, and where no column holds what rows of
     `kind` need.
     """
@@ -211,12 +214,13 @@ def layout_of(
 def _column_of_each_role(
     kind: str, names: Sequence[str], chosen: Chosen, raters_or_fields: set[str]
 ) -> dict[str, str]:
-    """Role -> the column that holds it: the one that people chose, or the first with a usual name.
+    """Role -> the column that holds it: the one that people chose, or the one with the likeliest usual name.
 
     `raters_or_fields`: the columns that people chose as raters or fields, and that have no other role. Raises
     ValueError where two columns are equally likely.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
+    # Without roles for which people chose no column ("") or a list of columns.
     column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
     column.pop(SEVERAL.get(kind, ""), None)  # a role of several columns has no place here
     for role, likeliest_first in usual_names.items():

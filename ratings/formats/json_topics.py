@@ -40,7 +40,7 @@ def _members(text: str) -> dict[str, Any]:
     while name and len(members) < MEMBERS_LOOKED_AT:
         value, end = _value(text, name.end())
         if value is None:
-            break  # the text ends within this value
+            break  # the text ends within this value, or the value is null
         members[name[1]] = value
         name = _name.match(text, end)
     return members

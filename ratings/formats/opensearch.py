@@ -77,11 +77,14 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, m
     """The rows of each record in the list `member`, of the file or of each hit in a saved answer of OpenSearch.
 
     For the member "requests" the file is {"requests": [RECORD, …]}, and the answer {"hits": {"hits": [HIT, …]}},
-    whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes the rows of the line and a record.
+    whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes rows from the line and a record.
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
-        """The rows of the records in a part; none for a part that has none. Raises ValueError."""
+        """The rows of the records in a part; none for a part that has none. Raises ValueError.
+
+        A part is a value inside the JSON, with its line and its path of names and numbers.
+        """
         records = []
         if part.path[0] == member:  # of the file, each record is a part of its own
             records = [part.value]
@@ -113,6 +116,7 @@ def write_rank_eval(rows: Iterable[RatingLine]) -> Iterator[str]:
     """
 
     def request_of(query: str, group: Iterable[RatingLine]) -> dict:
+        # A judgment always has a grade; only the type of a row allows None.
         rated = [{"_index": INDEX_NAME, "_id": row.document, "rating": int(row.grade or 0)} for row in group]
         return {"id": query, "template_id": TEMPLATE_ID, "params": {"query": query}, "ratings": rated}
 

@@ -103,7 +103,8 @@ def _plain(value: Any) -> Any:
         return int(value) if value.is_integer() and abs(value) < FLOATS_EXACT_BELOW else value
     if isinstance(value, Decimal):
         number = int(value) if value == int(value) else float(value)
-        return number if Decimal(repr(number)) == value else f"{value:f}"  # which has all digits
+        # A float has about 17 digits. Where the value has more, the text keeps all of them.
+        return number if Decimal(repr(number)) == value else f"{value:f}"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta | UUID):
@@ -125,7 +126,7 @@ def _opened(source: Source) -> Any:
     """
     from pyarrow.parquet import ParquetFile
 
-    # Bytes and elements of the metadata, beyond which pyarrow refuses the file.
+    # The most bytes of texts (16 MB) and elements of lists (a million) in the metadata; pyarrow refuses more.
     bounds = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
     file = ParquetFile(source.seekable_file(), **bounds)
     if file.metadata.num_columns > MOST_COLUMNS:
@@ -189,6 +190,7 @@ def write(kind: str, rows: Iterable[RatingLine | RunLine]) -> Iterator[bytes]:
     types = {
         "rank": pa.int64(),
         "score": pa.float64(),
+        # 15 digits, 9 of them decimals, as in the database.
         "grade": pa.float64() if kind == "judgments" else pa.decimal128(15, 9),
         "seconds": pa.float64(),
         "rated_at": pa.timestamp("us", tz="UTC"),

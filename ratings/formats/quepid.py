@@ -1,4 +1,7 @@
-"""Quepid's exports of books, cases and snapshots. All of them name queries by their text."""
+"""Quepid's exports of books, cases and snapshots. All of them name queries by their text.
+
+A part (`strict_json.Part`) is a value inside the JSON, with its line and its path of names and numbers.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -141,6 +144,7 @@ def read_snapshot_results(source: Source) -> Iterator[RunLine | Refusal]:
             yield source.refusal(line, f"query {values.quoted(query_id)} is not among the queries", CURE)
             continue
         for rank, document in enumerate(documents, 1):
+            # No score is read. 1 / rank gives the same order.
             yield RunLine(line, texts[query_id], document, rank, score=1 / rank, system=name)
 
 

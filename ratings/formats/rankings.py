@@ -82,6 +82,7 @@ def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
     order = np.lexsort((lines, scores_32))
     lines, scores_32, scores = lines[order], scores_32[order], scores[order]
     is_first_of_group = np.append(True, scores_32[1:] != scores_32[:-1])
+    # int64[results]: the index at which the group of each score begins, the last such index up to its own.
     group_begin = np.maximum.accumulate(np.where(is_first_of_group, np.arange(len(order)), 0))
     earlier_scores = scores[group_begin]  # for each score: the one on the first line of its group
     differing_indices = np.flatnonzero(scores != earlier_scores)
@@ -121,6 +122,7 @@ def places_by_key(ranking: FoundRanking | Stretch, scores: np.ndarray) -> np.nda
     tied_indices = order[np.append(equals_next, False) | np.append(False, equals_next)]
     tied_by_key = sorted(tied_indices.tolist(), key=lambda i: str(ranking.documents[i]))
     places = np.zeros(len(scores), np.int64)
+    # Counted over all tied results together: within one score the places ascend by key, which is enough.
     places[tied_by_key] = np.arange(len(tied_by_key))
     return places
 

@@ -304,6 +304,7 @@ def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusa
     refusals = {}
     for source in sources:
         format = None if source.why_unopened else _fitting(kind, source.start)
+        # The other tables, Parquet and workbooks, cannot be read from their first bytes alone.
         if format is None or format.name not in ("csv", "jsonl"):
             continue
         # The columns are read from a copy of the first bytes, as a source can be read only once.
@@ -320,8 +321,9 @@ def with_other_columns(sources: Sequence[Source], kind: str) -> dict[str, Refusa
 
 def _is_unmistakable(format: str, start: Start) -> bool:
     """Whether a file in this format, which is no table, hardly holds rows of another kind than the format's."""
+    # In by-query, whole numbers may be grades or scores. In json-topics, titles may be those of products.
     if format in ("by-query", "json-topics"):
-        return False  # scores may be whole numbers, too, and products have titles
+        return False
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":

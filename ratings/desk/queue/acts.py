@@ -92,9 +92,10 @@ def record(
 ) -> RatingEvent:
     """Write the event of an act by a rater who came from `lock`.
 
-    `scale`, `guidelines` and `presentation` are the versions that the rater saw; None: the latest. Because of the
-    lock, the ids of a rater's events ascend as their commits do. So the id of each rater's last act tells whether
-    an evaluation that was computed before is out of date.
+    `kind`: of RatingEvent.Kind. `scale`, `guidelines` and `presentation` are the versions that the rater saw;
+    None: the latest. `fields`: other fields of the event, such as `value`. Because of the lock, the ids of a
+    rater's events ascend as their commits do. So the id of each rater's last act tells whether an evaluation that
+    was computed before is out of date.
     """
     event = RatingEvent(
         rater=rater,

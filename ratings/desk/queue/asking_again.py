@@ -68,9 +68,9 @@ def ask_again(ratings: QuerySet, *, by, of_others: bool, now: datetime | None = 
 def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datetime | None = None) -> int:
     """Make ratings count again as they were before they were asked again. Returns how many.
 
-    `events`: among them, `asked_again` finds the acts of asking again whose raters have not rated the pair anew.
-    Such an event `undoes` the event of the former rating. A grade of a pair that others rated or hold meanwhile
-    fills no wanted rating, and counts all the same.
+    `by`: the account of the admin who does it. `events`: among them, `asked_again` finds the acts of asking again
+    whose raters have not rated the pair anew. Such an event `undoes` the event of the former rating. A grade of a
+    pair that others rated or hold meanwhile fills no wanted rating, and counts all the same.
     """
     now = now or timezone.now()
     askings = asked_again(collection, events).order_by("rater", "pk").select_related("undoes", "pair")
@@ -90,7 +90,10 @@ def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datet
 def _restore_rating(
     me: Rater, pair: Pair, former: RatingEvent, grades: dict[Decimal, Grade], by, now: datetime
 ) -> None:
-    """Write the rating as the event `former` had it, and an event by the admin (`by`). `grades`: by value."""
+    """Write the rating as the event `former` had it, and an event by the admin (`by`). `grades`: by value.
+
+    The scale still has the grade of `former`: `asked_again` leaves out the others.
+    """
     fields = {
         "grade": None if former.value is None else grades[former.value],
         "reason": former.reason,
@@ -98,6 +101,7 @@ def _restore_rating(
         "changed_at": former.created_at,
         "set_aside_at": None,
     }
+    # A rating that was set aside is stored and gets the fields. One that was removed is made anew.
     rating, _ = Rating.objects.update_or_create(
         pair=pair, rater=me, defaults=fields, create_defaults=fields | {"created_at": former.created_at}
     )
@@ -145,8 +149,8 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     # (pair id, rater id) → id of the assignment that the rater's grade fills
     assignment_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
     filled_ids = [assignment_by_key[key] for key in _keys(ratings) if key in assignment_by_key]
-    # The pairs of the surplus grades. A reason in place of a grade fills no assignment either, but the rater's one
-    # was given back when they sent it.
+    # The pairs of the surplus grades. A reason in place of a grade fills no assignment either, but needs no new
+    # one: the assignment that its rater had was given back when they sent the reason.
     graded = [rating for rating in ratings if rating.grade_id]
     surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
     # How many surplus grades each pair has, those of other raters too, before these ratings go. `want` below makes

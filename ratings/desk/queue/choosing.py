@@ -1,4 +1,6 @@
-"""Choose the assignments that a rater can get next. The statements are prepared, and none of them writes.
+"""Choose the assignments that a rater can get next.
+
+The statements are prepared, with a blank in the place of each value, and none of them writes.
 
 These are steps 3 and 4 of a claim, as the docstring of the package counts them. A candidate is an assignment that
 is free (open, or its lease expired) and belongs to a pair that the rater has neither rated, nor holds, nor put
@@ -113,6 +115,7 @@ def claimants() -> QuerySet:
 
     - `last_pair`, `last_query`: ids of those of the last task that they hold, the one with the highest turn; if
       they hold none, of their last act
+    - `is_able`: whether they may rate now
     - `acts`: the number of their acts; 0 where neither gold nor repeats are mixed in, which saves the count
     - `restricted`: whether they rate only some queries
     - `to_warm_up`: whether the collection has warm-ups and they have not done all
@@ -172,6 +175,7 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
     quota = quota_for(me, holding, count)
+    # 0 or less where the rater holds already what `count`, their limit or their share allows.
     if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
     first_group = [Candidate(*row) for row in chain(*candidate_lists)]
@@ -180,7 +184,7 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     if len(new) == quota.candidates:
         return Choice(holding, quota, new, put_off=[])
     # A surplus grade keeps all expired leases of its pair from being taken, until it has filled one of them. If
-    # some are filled now, the other leases of their pairs have become candidates.
+    # some are filled now, the other leases of their pairs have become candidates: the choice begins anew.
     if fill_expired(me.collection_id, now):
         return choose(me, count, now, taken_ids)
     quota_left = Quota(quota.tasks - len(new), quota.candidates - len(new))
@@ -354,11 +358,11 @@ def put_off_extras(me: Rater, restricted: bool, now: datetime) -> list[int]:
 
 @cache
 def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool = False) -> PreparedUnion:
-    """A statement for what the rater put off and can still get, the earliest first, IDS_AT_ONCE rows at most.
+    """A statement for what the rater put off and can still get, the earliest first.
 
-    The columns: pair, query, 1 for a repeat or else 0, and the event by which the rater put it off last.
-    `with_gold`: whether extra gold is among the rows. `only_extras`: the rows are all repeats and extra gold
-    pairs, and no other pairs.
+    The columns: pair, query, 1 for a repeat or else 0, and the event by which the rater put it off last. There are
+    IDS_AT_ONCE rows at most or, with `only_extras`, every repeat and every extra gold pair, and no other pair.
+    `with_gold`: whether extra gold is among the rows.
     """
     # A repeat that was made before the skip, so that the skip put it off; not answered, and held no longer.
     repeat_put_off = Check.objects.filter(
@@ -409,7 +413,7 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
         tasks = min(tasks, me.limit - graded(me) - holding.tasks)
     if tasks <= 0 or me.plenty:  # `plenty`: at least PLENTY_OPEN assignments are open
         return Quota(tasks, candidates=tasks)
-    share = max(fair_share(me), 1)
+    share = max(fair_share(me), 1)  # fair_share is 0 where fewer assignments wait than there are raters
     if holding.tasks + tasks <= share:
         return Quota(tasks, candidates=tasks)
     # Near the end, the rater wants to hold more than their share.

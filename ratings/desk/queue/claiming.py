@@ -21,7 +21,7 @@ from .leases import LEASE, NOW, RATER, State, free, record_lost, release_all
 from .mixing import hold_checks, hold_extras, hold_warm_ups, mix_in, to_warm_up
 from .tasks import REPEAT, Task, held, held_assignments, in_turn, open_checks
 
-MOST_HELD = 20
+MOST_HELD = 20  # tasks that a rater can hold at once
 
 
 @transacted

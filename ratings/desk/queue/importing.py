@@ -2,6 +2,9 @@
 
 A few SQL statements, which run on both databases, turn the staged ratings into the rows that the acts of a rater
 would have made. No row is read into Python.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. An extra one is beyond the number wanted, for one rater. A surplus grade is one that fills no assignment.
 """
 
 import json
@@ -57,7 +60,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
     both are None if it is new. Three queries. Call it with some thousand rows at a time.
     """
     rater_names = dict(collection.raters.filter(name__in={row.rater for row in rows}).values_list("pk", "name"))
-    if not rater_names:
+    if not rater_names:  # no rater of the file is stored, so each row is new
         return list(rows)
     pairs = {(row.query_id, row.document_id) for row in rows if row.document_id}
     stored = _stored_ratings(collection, rater_names, pairs)
@@ -120,6 +123,7 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_PAIRS, params)  # makes those that are missing
         if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = off")
+        # _NEW inserts ratings, _CHANGED updates ratings, and _EVENTS inserts events.
         cursor.execute(_NEW, params)
         recorded = cursor.rowcount
         cursor.execute(_CHANGED, params)

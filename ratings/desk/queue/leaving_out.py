@@ -1,4 +1,8 @@
-"""Leave out the ratings of a rater: what they filled is open again, and filled by them again once they count."""
+"""Leave out the ratings of a rater: what they filled is open again, and filled by them again once they count.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. An extra one is beyond the number wanted, for one rater. A surplus grade is one that fills no assignment.
+"""
 
 from datetime import datetime
 
@@ -13,9 +17,10 @@ from .wanting import chunks
 
 @transaction.atomic
 def leave_out(rater: Rater, *, now: datetime | None = None) -> int:
-    """How many wanted ratings are open again after the rater's ratings stopped to count and their leases ended.
+    """Stop counting the rater's ratings, and end their leases. Returns how many assignments they no longer fill.
 
-    The ratings stay. Surplus grades of other raters fill some of the opened ones.
+    The ratings stay. Of these assignments, surplus grades of other raters fill some, those of retired pairs are
+    deleted, and the others are open again.
     """
     me = lock(rater)
     Rater.objects.filter(pk=me.pk).update(left_out_at=now or timezone.now())
@@ -27,12 +32,13 @@ def leave_out(rater: Rater, *, now: datetime | None = None) -> int:
 
 @transaction.atomic
 def count_again(rater: Rater, *, now: datetime | None = None) -> int:
-    """How many wanted ratings the rater's grades fill, now that they count again.
+    """Count the rater's ratings again. Returns how many assignments their grades fill again.
 
     A grade of a pair that others rated or hold meanwhile fills none, and counts all the same.
     """
     now = now or timezone.now()
     me = lock(rater)
     Rater.objects.filter(pk=me.pk).update(left_out_at=None)
+    # Since the line above, `surplus_grades` has those of this rater, too.
     unfilled = surplus_grades().filter(rater=me, pair__retired_at=None).order_by("pk")
     return sum(take(me, pair, State.DONE, now) for pair in unfilled.values_list("pair", flat=True))

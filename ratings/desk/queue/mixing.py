@@ -61,8 +61,8 @@ def to_warm_up(me: Rater) -> QuerySet:
 def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
     """Make `me` hold `count` warm-ups, with those that they put off, but at least one that they did not put off.
 
-    All others come in rounds, each with one pair of every grade, in random order. Raters should see every grade
-    early: those who first see only irrelevant documents grade higher afterwards.
+    Those that they did not put off come in rounds, each with one pair of every grade, in random order. Raters
+    should see every grade early: those who first see only irrelevant documents grade higher afterwards.
     """
     shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
     pairs_of_grade: Counter[int] = Counter()
@@ -105,8 +105,8 @@ ALL_QUERIES = 0  # stands for all queries, in the orders that do not go by query
 def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
-    At most `choice.quota.tasks` items. No gold and no repeat follows the last candidate: such a place would give
-    them away.
+    At most `choice.quota.tasks` items. Gold and repeats come only before a new candidate, never after the last
+    one: such a place would give them away. Where only one more item fits, that candidate itself is left out.
     """
     collection, most = me.collection, choice.quota.tasks
     mixes_in = collection.gold_share or collection.repeat_share

@@ -96,8 +96,9 @@ def _with_counts(rater: Rater) -> Rater:
 def _tasks_left(me: Rater, now: datetime) -> int:
     """How many tasks the rater holds and will get if nobody else takes a pair.
 
-    Above MOST_COUNTED_PAIRS the number is not exact. Each answer takes one away, be it to a repeat, to gold or to
-    another pair, and a claim none: what will be mixed in is counted from the start.
+    `put_off_extras` are the gold and the repeats that the rater put off; other pairs that they put off are among
+    `_free_pairs`. Above MOST_COUNTED_PAIRS the number is not exact. Each answer takes one away, be it to a repeat,
+    to gold or to another pair, and a claim none: what will be mixed in is counted from the start.
     """
     free_pairs = list(_free_pairs(me, now)[: MOST_COUNTED_PAIRS + 1])
     left = me.n_leased + held_checks(me).count() + len(free_pairs) + len(put_off_extras(me, me.restricted, now))
@@ -111,8 +112,9 @@ def _tasks_left(me: Rater, now: datetime) -> int:
 def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
     """Query id → (how many tasks the rater has done in the query, how many are left there, at most `most`).
 
-    Each answer moves one from what is left to what is done, be it to a repeat, to gold or to another pair. Six
-    queries; ten where gold and repeats are mixed in.
+    `most`: how many are left in all, which a limit of the rater may lower. Each answer moves one from what is left
+    to what is done, be it to a repeat, to gold or to another pair. Six queries; ten where gold and repeats are
+    mixed in.
     """
     of_pair = {"pair__query__in": queries}
     done = Counter(Rating.objects.filter(rater=me, **of_pair).values_list("pair__query", flat=True))

@@ -143,6 +143,7 @@ def skip(
         return  # a retry of an act that is done already
     refuse_excess(me, pair)
     if kind == WARM_UP:
+        # A warm-up that was put off has a turn, its position among the tasks, from LATER_TURN on.
         put_off = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP)
         last_turn = put_off.aggregate(last=Max("turn", default=LATER_TURN - 1))["last"]
         me.checks.filter(token=task.token, event__isnull=True).update(turn=last_turn + 1)

@@ -1,4 +1,8 @@
-"""The tasks of a rater: leased pairs and checks. Each has a random token, the only id on the rater's page."""
+"""The tasks of a rater: leased pairs and checks. Each has a random token, the only id on the rater's page.
+
+A check is a warm-up, a pair with a known grade before the first other pair, or a repeat, a pair that the rater
+grades again. Its answer is stored as an event and is no rating.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Take back an act of a rater, and give them its pair again."""
+"""Take back an act of a rater, and give them its pair again.
+
+An act is a grade, a reason in place of a grade, a skip, which puts a pair off, or the answer to a repeat, a pair
+that the rater grades again. A repeat is a check: its answer is an event and no rating.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -42,7 +46,7 @@ def undo(
     event = earlier.undoes if earlier else _act_to_undo(me, act)
     if event is None:
         return None
-    check = _check_of(me, event)
+    check = _check_of(me, event)  # the repeat that the act was about; None: it was about a pair
     if not earlier:
         refuse_excess(me, event.pair)
         if check:
@@ -50,7 +54,7 @@ def undo(
         else:
             _take_back(me, event, now)
         record(me, event.pair, Kind.UNDO, now, undoes=event, client_key=client_key)
-        give_back_surplus(me)
+        give_back_surplus(me)  # with the task that came back, they may hold too many
     if check:
         return check_task(checks_of(me).get(pk=check.pk))
     return pair_task(me, event.pair_id)
@@ -92,7 +96,7 @@ def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
 
 
 def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
-    """Restore the rating as it was before the event. If it had none, lease the pair to the rater again.
+    """Restore the rating as it was before the event. If there was none, lease the pair to the rater again.
 
     The event is a rating or a skip. A skip changed no rating, so then there is nothing to restore.
     """

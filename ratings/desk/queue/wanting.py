@@ -1,4 +1,9 @@
-"""Which pairs are to be rated, and how often: the acts of admins."""
+"""Which pairs are to be rated, and how often: the acts of admins.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done, that is, filled by the grade of a
+rater. An extra one is beyond the number wanted, for one rater. A surplus grade is one that fills no assignment.
+The depth of a pair is the best rank of its document in any system, or UNRANKED, which is greater than any rank.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,11 +37,13 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
     """
     added = 0
     for chunk in chunks(pair_ids):
-        # `born`: how many rounds there were when the pair came to the pool, i.e. when its first rating was wanted.
+        # `born`: how many rounds there were when the pair came to the pool, as only later rounds could draw it. A
+        # pair comes when its stored `wanted` is 0 and is raised here. All other pairs keep their `born`.
         born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
         # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _make_lacking(chunk, depths or {})
+    # The statistics by which PostgreSQL plans queries. `robust`: an error there is logged and not raised.
     transaction.on_commit(partial(renew_statistics, added, Pair, Assignment), robust=True)
     return added
 
@@ -45,7 +52,7 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
 def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = None) -> int:
     """Lower the number of grades that are wanted of each pair to `wanted`, and withdraw what is free beyond it.
 
-    Returns how many assignments were withdrawn.
+    Returns how many assignments were withdrawn: open ones, and leases that have expired.
 
     All ratings stay: the assignments of grades beyond the number are deleted, so these grades are surplus, and
     they count. Nobody loses what they hold: a lease beyond the number becomes extra, so that it ends with its
@@ -59,7 +66,7 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
         rows = Assignment.objects.filter(pair__in=chunk, extra=False).order_by("pk")
         # Locked, so that a concurrent claim either got the row earlier and keeps it, or does not get it.
         done, running, free = _beyond(rows.select_for_update(no_key=True), wanted, now)
-        record_lost((row.rater_id, row.pair_id) for row in free)
+        record_lost((row.rater_id, row.pair_id) for row in free)  # of expired leases: open rows have no rater
         for ids in chunks([row.pk for row in done + free]):
             Assignment.objects.filter(pk__in=ids).delete()
         for ids in chunks([row.pk for row in running]):
@@ -76,8 +83,8 @@ def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[lis
 
     def rank(row: Assignment) -> int:
         if row.state == State.LEASED:
-            return 1 if row.leased_until >= now else 2
-        return 0 if row.state == State.DONE else 3
+            return 1 if row.leased_until >= now else 2  # held, or expired
+        return 0 if row.state == State.DONE else 3  # done, or open
 
     by_rank: tuple[list, list, list, list] = [], [], [], []  # those beyond the number
     number_of_pair = Counter[int]()  # pair id → how many of its assignments came so far
@@ -153,7 +160,7 @@ def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n_assigned=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),
-        round=Coalesce("drawn__round__number", UNDRAWN),
+        round=Coalesce("drawn__round__number", UNDRAWN),  # UNDRAWN: no round drew the pair; it is after all rounds
     )
     surplus_raters = _surplus_raters(pair_ids)
     pairs_by_better_depth = defaultdict[int, list[int]](list)  # depth → pair ids

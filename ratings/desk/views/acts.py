@@ -70,7 +70,8 @@ def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
 
     The form has `count`, how many tasks the rater shall hold, and `have`, the tokens of those that the script has.
     The outlook is the rater's progress: what is done and what is left. Counting it takes longer than claiming, so
-    it is sent only on demand or when tasks run out.
+    it is sent only on demand or when tasks run out. `guidelines` and `scale` are the numbers of the latest
+    versions, by which the script finds out that its page shows former ones.
     """
     if not wants_json(request):
         return next_page(request, rater)
@@ -133,6 +134,11 @@ def skip_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
 
 @act_of_rater
 def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Take back an act of the rater. Returns its task as JSON (None: nothing was undone), or the page of the task.
+
+    The form has `client_key`, the key of this request, and `act`, that of the act to take back; without it, the
+    last act. `revision`: that of the rating after the undo, on which the script bases the next save.
+    """
     key, act = uuid_of(request.POST.get("client_key", "")), uuid_of(request.POST.get("act", ""))
     task = queue.undo(rater, act=act, client_key=key)
     if wants_json(request):

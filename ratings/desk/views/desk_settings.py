@@ -51,7 +51,7 @@ def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
         **frame(rater, "settings"),
         "form": form,
         "acts": [*grade_acts, *ACTS],
-        "reasons": len(Reason.choices),
+        "reasons": len(Reason.choices),  # the keys 1 to this number choose a reason
         "data": {"account": account_key(request.user), "keys": keys_of(scale)},
     }
     return render(request, "ratings/desk_settings.html", context, status=200 if form.is_valid() else 400)

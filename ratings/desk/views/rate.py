@@ -42,6 +42,7 @@ def rate(request: HttpRequest, rater: Rater) -> HttpResponse:
         "outlook": outlook,
         "pace": pace,
         "hours": pace.hours(outlook.left) if pace else None,
+        # Whether the rater has not read the latest guidelines, and the version that they read; 0: none.
         "unread": guidelines is not None and guidelines.version > rater.guidelines_read,
         "rater_read": rater.guidelines_read,
         "to_do": to_do,
@@ -63,7 +64,10 @@ def rate_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
 @require_safe
 @of_rater
 def my_ratings(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """The rater's own ratings, the latest first: all, or those of a query and with a grade."""
+    """The rater's own ratings, the latest first: all, or some of them.
+
+    In the address, `query` is a text that the query has in it, and `grade` the id of a grade.
+    """
     scale = list(rater.collection.grades.all())
     query = request.GET.get("query", "").strip().replace("\0", "")  # PostgreSQL refuses NUL
     grade = next((grade for grade in scale if str(grade.pk) == request.GET.get("grade")), None)
