@@ -163,7 +163,10 @@ class Source:
 
     @cached_property
     def start(self) -> Start:
-        """The first bytes. To be read before anything else; damaged data raise nothing before `read`."""
+        """The first bytes, by which the format is recognised. To be asked for before any `read`.
+
+        Damaged data raise nothing here: the next `read` raises it.
+        """
         try:
             while len(self._unread) < START_BYTES and (more := self._text.read1(START_BYTES)):
                 self._unread += more

@@ -244,7 +244,8 @@ def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -
 def _refusal_if_in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
     """The refusal of a table where people have to say what a column holds; None for any other.
 
-    `first`: the first records and refusals.
+    They have to say whether columns hold the grades of raters (`layout.doubtful`), and whether a column holds the
+    keys of the queries. `first`: the first records and refusals.
     """
     if layout.doubtful:
         problem, options = _question_of_raters(layout)
@@ -410,6 +411,7 @@ def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) ->
     if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
         key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
         # Without a header the first column, called 1, is taken for that of the keys, and may be that of the texts.
+        # A blank in it shows texts. `checked_id` writes %20 for each blank, so that then the key differs.
         if layout.column["key"] == "1" and not source.reading.columns and key != texts["key"]:
             problem = f"the query key {values.quoted(texts['key'])} has a blank"
             raise WrongCell(problem, "Name the columns in a first line, such as id and query.")
