@@ -30,7 +30,7 @@ def heading(job: Job, doing: str, done: str) -> str:
     """The state in a word or two: `doing` while it writes, `done` when it is published."""
     if job.checking and job.state == State.RUNNING:
         return "Checking"
-    # `job.stage` is the state, but RUNNING also between two turns of a job that works in turns.
+    # `job.stage` is the state. Some jobs work in turns, between which they are queued: it is RUNNING then, too.
     words = {
         State.QUEUED: "Waiting",
         State.RUNNING: doing,

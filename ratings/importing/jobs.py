@@ -199,11 +199,13 @@ def work_on(job: Job) -> None:
         try:
             report = _run(job, progress)
         except Superseded:
-            _end(job, State.CANCELLED)  # if whoever cancelled it could not write that
-            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():  # else another worker needs it
+            # Whoever cancelled it or took it over has mostly written that. Then `_end` changes nothing.
+            _end(job, State.CANCELLED)
+            # Another worker that took it over, in a later attempt, needs its files and answers.
+            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():
                 _forget(job)
         except Unfinished as error:
-            # Its turn is over: queued again, behind other jobs.
+            # Its turn, a part of its work, is over: the job is queued again, behind other jobs.
             _put_off(job, progress.step.message, timedelta(seconds=error.pause))
         except Exception as error:
             if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it

@@ -68,7 +68,7 @@ class DocumentsImport(Import):
         that differs is a query of the collection.
         """
         names, varying, difference = self._compare_repeated_rows(file, source)
-        if difference is None:
+        if difference is None:  # no field differs
             return
         if not source.of_pairs and not any(self._are_queries(examples) for examples in varying.values()):
             first, row, name = difference
@@ -158,6 +158,7 @@ class DocumentsImport(Import):
             stored = {document.key: document for document in documents}
             new, changed = [], []
             for key, title, body, url, fields in batch:
+                # `as_stored`: as the database returns the fields, so that equal ones do not count as a change.
                 row = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
                 former_content = content_of(stored.get(key) or Document())
                 # What the file does not have is None in the row, and stays as it is.

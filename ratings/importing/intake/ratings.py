@@ -116,7 +116,7 @@ class RatingsImport(ImportForQueries):
                 if format.name in TABLE_FORMATS:
                     cures.append(Option("columns", {"rater": None}, "a column names the rater"))
                 self.report.refuse(source.refusal(row.line, "the line names no rater", *cures))
-                return  # few other lines name a rater
+                return  # one refusal is enough, as few of the other lines would name a rater
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at

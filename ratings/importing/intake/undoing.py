@@ -135,6 +135,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         imports = ", ".join(f"{later_job} (import {later_job.pk})" for later_job in later_jobs)
         by_whom = f" by {imports}. Undo that first." if imports else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"
+    # An admin who asks for a rating again undoes its event (`desk.queue.asking_again`).
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
     # Undone, each rating gets the value of the last event before it again.

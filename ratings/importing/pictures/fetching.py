@@ -94,10 +94,10 @@ class Fetching:
             self.progress("listing pictures", None, batch_number * ROWS_AT_ONCE)
 
     def _add_missing(self, named: dict[str, tuple[str, str]], decoder: Decoder) -> None:
-        """Add the pictures that have no row yet. Decode those with a data: address.
+        """Add rows for the pictures that have none yet. Decode those with a data: address, which holds the bytes.
 
-        The others are then wanted. `named`: digest -> source and key, as from `_named_pictures`. A data: address
-        holds the picture itself.
+        All other new pictures are wanted. `named`: digest of a source -> the source, and the key of a document or
+        query that names it, as from `_named_pictures`. Raises Unfinished.
         """
         listed = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
         wanted = []
@@ -167,6 +167,7 @@ class Fetching:
                     self._decode(decoder, row, request.result)  # `result` raises what `_bring` raised
                     self._save(row)
                     done += 1
+                    # More than `total` may be done, as others may become wanted meanwhile.
                     self.progress("fetching pictures", done / max(total, done), done)
 
     def _bring(self, source: str) -> bytes:
