@@ -192,9 +192,10 @@ def _refusal_if_in_doubt(source: Source, column: dict[str, str], rows: list[dict
         problem = f"each of the columns {listed(named_as_counts)} may say how often a query was searched for"
         options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in named_as_counts]
         return source.stop(1, problem, *options)
+    # Where a column has a usual name of counts, no other one may have them. Nor is one asked about in JSON.
     if named_as_counts or format == "jsonl":
         return None
-    # A column of whole numbers may have them, whatever its name.
+    # A column of whole numbers may have the counts, whatever its name.
     for name in rows[0]:
         if name not in column.values() and all(_is_count(row.get(name)) for row in rows):
             problem = f"the column {values.quoted(name)} may say how often a query was searched for"

@@ -134,7 +134,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = T
     # Columns without names have their roles by their number; so has a single column, whatever its name.
     is_single_column = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or is_single_column):
-        roles = BY_POSITION.get((kind, len(names)), [])
+        roles = BY_POSITION.get((kind, len(names)), [])  # [] where their number does not say what they hold
         chosen = dict(zip(roles, names, strict=False))
     return layout_of(kind, names, chosen, uniform=uniform, people=source.reading.raters)
 

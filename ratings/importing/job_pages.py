@@ -64,7 +64,7 @@ def refusals_of(job: Job) -> list[Refusal]:
 
 
 def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
-    """The entries in Job.files of the files of a valid form, once they are stored.
+    """Store the files of a valid form, and return their entries in Job.files.
 
     [], and an error in the form, where the collection has too many files that were sent and not imported. `logs`:
     the files are logs of searches, which have a limit of their own. Raises OSError, which
@@ -75,6 +75,7 @@ def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> l
         largest, page = settings.LARGEST_LOG, "Queries from a log"
     stored = jobs.stored(collection, logs=logs)
     size = sum(file.size for file in form.cleaned_data["files"])
+    # Where no files wait, only the limit of one upload counts (`body_limit`).
     if stored and stored + size > largest:
         form.add_error("files", TOO_MUCH_WAITS.format(stored / 2**20, page))
         return []

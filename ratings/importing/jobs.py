@@ -235,7 +235,7 @@ def _run(job: Job, progress: Progress) -> Report:
         return _fetch_pictures(job, progress)
     if job.kind == Job.Kind.ENGINE:
         return turns.work(job, progress)
-    if work := chores.of_jobs.get(job.kind):  # does jobs of a kind that is added elsewhere
+    if work := chores.of_jobs.get(job.kind):  # apps add such work for further kinds of jobs
         return work(job, progress)
     # The options in READING say how files are read. The others are arguments of the import.
     import_options = {name: value for name, value in job.options.items() if name not in opening.READING}
@@ -267,6 +267,7 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
                 checkpoint["unpacked"] = True
             turn.fetch()
         except Unfinished:
+            # 0 if this turn has not come to the ZIPs: then what the last one stored stays.
             checkpoint["after"] = turn.unpacked or checkpoint.get("after", 0)
             job.mine().update(options=checkpoint)
             raise

@@ -90,7 +90,7 @@ class DocumentIds:
         with connection.cursor() as cursor:
             while True:
                 cursor.execute(statement, parameters)
-                joined_keys, joined_ids, last = cursor.fetchone()
+                joined_keys, joined_ids, last = cursor.fetchone()  # `last`: the greatest of these keys
                 if last is None:  # no document is left
                     return
                 keys = pa.array(joined_keys.split(" "), pa.string(), memory_pool=_memory())

@@ -101,7 +101,10 @@ class RatingsImport(ImportForQueries):
     def _staged_rows(
         self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, format: Format
     ) -> Iterator[StagedRow]:
-        """The rows of the stage for the ratings of queries of the collection. Others are skipped or refused."""
+        """The rows of the stage for the ratings of queries of the collection. Ratings of others are skipped.
+
+        Unknown reasons and a line without a rater are refused. `file`: the number of `source` among the files.
+        """
         for row in rows:
             query = topics.id_of(row.query)
             if query is None:
@@ -245,6 +248,7 @@ class RatingsImport(ImportForQueries):
     def _write(self, job: Job) -> None:
         """Write the documents, the ratings, and the scale if the collection has none."""
         done = 0
+        # If few documents are stored, all are read now. Otherwise those of each batch are looked up.
         documents = DocumentIds(job.destination, ROWS_AT_ONCE)
         for batch in self._batches():
             latest = [history[-1] for history in batch]  # the rows that count

@@ -150,7 +150,8 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
 def _unused_grades(job: Job) -> list[Grade]:
     """The grades of the scale that the import made and that nothing else uses.
 
-    They have no label, meaning, anchor or decision, and events only of this import and of undone ones.
+    They have no label and no meaning. No anchor, which is a pair whose grade is known, and no decision of an admin
+    has such a grade. Events have it only in this import and in undone ones.
     """
     if not job.report.get("counts", {}).get("grades"):
         return []  # the collection had a scale before

@@ -144,7 +144,7 @@ class Fetching:
         """
         unmatched = [path for path in zipped.entries if path not in uses]
         matched = f"{len(uses):,} of {len(zipped.entries):,} matched."
-        missing = self._all.exclude(state=State.READY).order_by("pk").first()
+        missing = self._all.exclude(state=State.READY).order_by("pk").first()  # an example of the names
         if not unmatched or missing is None:
             return matched
         return (
