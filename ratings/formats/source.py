@@ -173,8 +173,9 @@ class Source:
         except DAMAGED as error:
             self._damage = self._damage or error
         data = self._unread
-        text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
+        text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")  # the byte order mark
         text = text.split("\n", self.reading.header_line - 1)[-1]  # without the lines above the header
+        # Whatever `quoting` is, such as "none" or True, it says that quotation marks are a part of the texts.
         return Start(data, text, bool(self.reading.quoting))
 
     @property

@@ -87,6 +87,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         opening = text.peek()
         if opening not in ("{", "["):
             raise _Broken(text.line, "there is neither an object nor a list")
+        # Members of members are two steps inside the outermost brackets, and items of a list one step.
         yield from _inside(text, (), deepest=2 if opening == "{" else 1)
         if text.peek():  # something else than blanks
             raise _Broken(text.line, "more text follows after the end of the JSON")

@@ -102,7 +102,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
 def records(format: str, kind: str, source: Source, has_header: HasHeader = _has_header) -> Records:
     """The line and the cells of each record of a table. Cells are by the name of their column, or by its number.
 
-    `format`: one of TABLE_FORMATS, or "topics". `has_header`: whether the first record names the columns.
+    `format`: one of TABLE_FORMATS, or "topics": lines of queries, with tabs between their cells. `has_header`:
+    whether the first record names the columns.
     """
     if format == "jsonl":
         return _objects(source)

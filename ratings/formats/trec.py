@@ -438,6 +438,7 @@ def has_columns(start: Start) -> bool:
 def doubt(start: Start) -> tuple[str, Option] | None:
     """Why lines of six columns or more may be qrels, and the option that reads them so; None for any other text.
 
+    Some qrels have so many columns: the grades of several aspects, or a grade with a time and a rater.
     They are surely a run where the second column is the same word in all lines and the sixth is no number, or
     where the fourth column counts the places of each ranking.
     """
@@ -462,7 +463,8 @@ def doubt(start: Start) -> tuple[str, Option] | None:
 def _are_places(rows: list[list[str]]) -> bool:
     """Whether the fourth cells are ranks: in each ranking the numbers from the same first one on, in any order.
 
-    There must be so many that grades would hardly be so by chance. `rows`: the cells of lines that may be a run.
+    There must be FEWEST_STEPS from one rank to the next, as a few grades may count up by chance, too. `rows`: the
+    cells of lines that may be a run.
     """
     ranks_of_ranking = defaultdict(list)
     for query, _, _, rank, _, system, *_ in rows:

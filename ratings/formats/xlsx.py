@@ -125,7 +125,7 @@ def _visible(book: Any) -> list[str]:
 def _chosen(book: Any, name: str | None) -> Any:
     """The sheet of that name, or the only one. Raises Unopened."""
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if name in sheets:
+    if name in sheets:  # hidden or not
         return sheets[name]
     visible = _visible(book)
     if name:

@@ -95,6 +95,7 @@ class SendForm(forms.Form):
     )
 
     def clean(self) -> None:
+        """Take pasted lines as a file. An error says if there is neither a file nor a line, or both."""
         cleaned = self.cleaned_data
         if self.errors:
             return

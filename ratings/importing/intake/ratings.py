@@ -188,7 +188,7 @@ class RatingsImport(ImportForQueries):
         total = 0
         for rows in self._rows_by_pair():
             total += 1
-            if self.repeats == "last":  # nothing contradicts: the latest row counts
+            if self.repeats == "last":  # nothing contradicts: the latest row counts, and others are its history
                 history = _history(rows)
                 self.report.counts["duplicates"] += len(rows) - len(history)
                 self.report.counts["earlier"] += len(history) - 1

@@ -58,7 +58,7 @@ class Piece:
 
     def add(self, row: RunLine | Stretch) -> None:
         """Add the line, or all lines of a stretch."""
-        if isinstance(row, Stretch):
+        if isinstance(row, Stretch):  # its arrays have numbers of the same types
             self.lines.frombytes(row.lines.tobytes())
             self.ranks.frombytes(row.ranks.tobytes())
             self.scores.frombytes(row.scores.tobytes())

@@ -116,8 +116,8 @@ class Fetching:
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> str:
         """Decode the missing pictures that the ZIPs have, with ids above `after`. Returns what matched, in words.
 
-        With `after` 0, pictures that the ZIPs have of documents outside the pool are added first. Raises
-        ValueError for a file that is not a ZIP, and Unfinished.
+        `after`: the last picture that an earlier turn looked for, or 0. With 0, pictures that the ZIPs have of
+        documents outside the pool are added first. Raises ValueError for a file that is not a ZIP, and Unfinished.
         """
         missing = self._all.exclude(state=State.READY).order_by("pk")
         self.unpacked = after
