@@ -151,7 +151,7 @@ class ColumnsForm(forms.Form):
     names: list[str]
 
     def _take_columns(self, labels: Mapping[str, str]) -> dict[str, Any]:
-        """Role -> the column that people chose for it; the list of its columns for RATERS and FIELDS.
+        """Role -> the column that people chose for it; for RATERS and FIELDS, of which there may be many, a list.
 
         Takes the fields of the columns out of `cleaned_data`. `labels`: role -> how an error calls it, where the
         two differ. Raises ValidationError for two columns of a role that only one may have.

@@ -48,7 +48,7 @@ def job_context(job: Job, *, doing: str, done: str) -> dict:
         "job": job,
         "heading": heading(job, doing, done),
         "waits": waiting_reason(job),  # a sentence; "" if it does not wait
-        "step": step(job),
+        "step": step(job),  # what it does or waits for, and the share that is done
         "report": job.report,
         "refusals": refusals[:REFUSALS_LISTED],
         # How many refusals are not listed: the report counts all, but stores only the first of very many.

@@ -49,7 +49,8 @@ Cells = Mapping[str, Sequence[str]]  # column -> the texts of its first cells, w
 def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Collection) -> dict[str, str]:
     """Column -> role for all columns of `cells`: as in `roles`, and proposals for roles without a column.
 
-    "" for a column that holds nothing of this kind. Three database queries.
+    A column that is only an extra field (FIELDS) counts as one without a role. "" for a column that holds nothing
+    of this kind. Three database queries.
     """
     documents, queries = _stored_names(cells, collection)
     records = max(map(len, cells.values()), default=0)  # a column without blank cells has as many texts

@@ -88,7 +88,8 @@ class RatingsImport(ImportForQueries):
             format = self.format_of(source)
             if format is None:
                 continue
-            # EITHER marks tables, and two formats of JSON: in a table equal rows may be of two raters.
+            # Tables, and two formats of JSON, name queries by EITHER key or text. Equal rows in them may be of two
+            # raters.
             if format.queries_by != EITHER:
                 self.with_one_grade.add(file)
             with self.topics(source, format) as topics:

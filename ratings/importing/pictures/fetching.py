@@ -44,9 +44,13 @@ class Unfinished(Exception):
 
 
 class Fetching:
-    """One turn of SECONDS_PER_TURN seconds. `bring` returns the bytes at an address and raises ValueError.
+    """One turn, after whose time (`seconds`, or SECONDS_PER_TURN) other jobs get theirs.
 
-    A step handles one picture. Each turn does at least one, so that repeated turns finish the work.
+    A step handles one picture. Each turn does at least one, so that repeated turns finish the work. A picture is
+    wanted until it is ready, in two sizes, or refused, with a problem. The presentation says what raters see of a
+    document or query, in parts; those of the kind "image" name the sources of pictures.
+
+    `bring`: returns the bytes at an address, or raises ValueError; None: from the web, by hosts that are allowed.
     """
 
     def __init__(
