@@ -55,8 +55,9 @@ class Search(NamedTuple):
 def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     """The searches of a log. Rows without a query, and those with the count 0, are left out.
 
-    `format`: a name of FORMATS; "" to recognise it by the first bytes. If it is not clear which column has the
-    counts, the only item is a refusal that asks for it.
+    `format`: a name of FORMATS; "" to recognise it by the first bytes. If no column is known to hold queries, the
+    only item is a NoQueries. If it is not clear which column has the counts, the only item is a refusal that asks
+    for it.
     """
     if problem_and_cure := source.why_unopened or unsupported(source.start):
         problem, *cure = problem_and_cure
@@ -69,11 +70,12 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
         return
     _choose_sheet(source, format)
     records = tables.records(format, "searches", source, _has_header)
-    # The columns are found by the first records, some of which may be refusals. They come first below, too.
+    # The columns are found by the first records, some of which may be refusals. They are read again below,
+    # in front of all others.
     first_items = list(islice(records, header.SAMPLED_RECORDS))
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]  # (line, cells by column)[1]
     if not first_rows:
-        yield from (item for item in first_items if isinstance(item, Refusal))  # all of them
+        yield from (item for item in first_items if isinstance(item, Refusal))  # which all of them are
         return
     names = list(dict.fromkeys(chain.from_iterable(first_rows)))  # JSON objects may have different ones
     try:
@@ -190,9 +192,10 @@ def _refusal_if_in_doubt(source: Source, column: dict[str, str], rows: list[dict
         problem = f"each of the columns {listed(named_as_counts)} may say how often a query was searched for"
         options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in named_as_counts]
         return source.stop(1, problem, *options)
+    # Where a column has a usual name of counts, no other one may have them. Nor is one asked about in JSON.
     if named_as_counts or format == "jsonl":
         return None
-    # A column of whole numbers may have them, whatever its name.
+    # A column of whole numbers may have the counts, whatever its name.
     for name in rows[0]:
         if name not in column.values() and all(_is_count(row.get(name)) for row in rows):
             problem = f"the column {values.quoted(name)} may say how often a query was searched for"
@@ -242,7 +245,8 @@ def _count(cell: Any) -> int:
     """The whole number in a cell, which programs may write as 3.0; 0 for an empty one. Raises ValueError."""
     if isinstance(cell, str):
         cell = cell.strip()
-        if cell.isascii() and cell.isdecimal() and len(cell) < 16:  # most cells, and faster than below
+        # So are most cells, and int() is faster than what follows. 15 digits are below the largest count.
+        if cell.isascii() and cell.isdecimal() and len(cell) < 16:
             return int(cell)
         number = values.number(cell, "count") if cell else 0
     else:

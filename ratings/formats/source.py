@@ -163,15 +163,19 @@ class Source:
 
     @cached_property
     def start(self) -> Start:
-        """The first bytes. To be read before anything else; damaged data raise nothing before `read`."""
+        """The first bytes, by which the format is recognised. To be asked for before any `read`.
+
+        Damaged data raise nothing here: the next `read` raises it.
+        """
         try:
             while len(self._unread) < START_BYTES and (more := self._text.read1(START_BYTES)):
                 self._unread += more
         except DAMAGED as error:
             self._damage = self._damage or error
         data = self._unread
-        text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")
+        text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")  # the byte order mark
         text = text.split("\n", self.reading.header_line - 1)[-1]  # without the lines above the header
+        # Whatever `quoting` is, such as "none" or True, it says that quotation marks are a part of the texts.
         return Start(data, text, bool(self.reading.quoting))
 
     @property

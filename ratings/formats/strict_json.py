@@ -87,6 +87,7 @@ def parts(source: Source) -> Iterator[Part | Refusal]:
         opening = text.peek()
         if opening not in ("{", "["):
             raise _Broken(text.line, "there is neither an object nor a list")
+        # Members of members are two steps inside the outermost brackets, and items of a list one step.
         yield from _inside(text, (), deepest=2 if opening == "{" else 1)
         if text.peek():  # something else than blanks
             raise _Broken(text.line, "more text follows after the end of the JSON")
@@ -121,19 +122,19 @@ def containers(start: Start) -> set[tuple[int, str]]:
     name "". The text may end within any of them. An empty set for JSON lines and for what is no object.
     """
     text = start.text.lstrip()
-    containers = set()
+    found = set()
     depth = 0  # of containers that are open
     name = ""  # of the member whose value comes next; "" in a list
     for token in _token.finditer(text if text.startswith("{") else ""):
         if token["opening"]:
-            containers.add((depth, name))
+            found.add((depth, name))
             depth += 1
         elif token[0] in "}]":
             depth -= 1
             if not depth:  # the outermost object ends; in JSON lines more follows
-                return set() if text[token.end() :].strip() else containers
-        name = token["text"] if token["colon"] else ""
-    return containers
+                return set() if text[token.end() :].strip() else found
+        name = token["text"] if token["colon"] else ""  # a text with a colon behind it is the name of a member
+    return found
 
 
 def object_of(value: Any, what: str) -> dict[str, Any]:
@@ -218,7 +219,8 @@ class _Text:
         self.peek()
         try:
             value, end = DECODER.raw_decode(self.text, self.at)
-            # A shorter text is not too long, and only escapes such as \u0000 spell what databases cannot store.
+            # Only a long value can hold a text that is too long, and only an escape, such as \u0000, can spell a
+            # text that databases cannot store.
             if end - self.at > LONGEST_LINE or self.text.find("\\u", self.at, end) >= 0:
                 _check_texts(value)
             _check_depth(value, DEEPEST_NESTING)

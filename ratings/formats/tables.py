@@ -102,7 +102,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
 def records(format: str, kind: str, source: Source, has_header: HasHeader = _has_header) -> Records:
     """The line and the cells of each record of a table. Cells are by the name of their column, or by its number.
 
-    `format`: one of TABLE_FORMATS, or "topics". `has_header`: whether the first record names the columns.
+    `format`: one of TABLE_FORMATS, or "topics": lines of queries, with tabs between their cells. `has_header`:
+    whether the first record names the columns.
     """
     if format == "jsonl":
         return _objects(source)
@@ -134,7 +135,7 @@ def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = T
     # Columns without names have their roles by their number; so has a single column, whatever its name.
     is_single_column = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or is_single_column):
-        roles = BY_POSITION.get((kind, len(names)), [])
+        roles = BY_POSITION.get((kind, len(names)), [])  # [] where their number does not say what they hold
         chosen = dict(zip(roles, names, strict=False))
     return layout_of(kind, names, chosen, uniform=uniform, people=source.reading.raters)
 
@@ -244,7 +245,8 @@ def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -
 def _refusal_if_in_doubt(kind: str, source: Source, layout: Layout, first: list) -> Refusal | None:
     """The refusal of a table where people have to say what a column holds; None for any other.
 
-    `first`: the first records and refusals.
+    They have to say whether columns hold the grades of raters (`layout.doubtful`), and whether a column holds the
+    keys of the queries. `first`: the first records and refusals.
     """
     if layout.doubtful:
         problem, options = _question_of_raters(layout)
@@ -410,6 +412,7 @@ def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) ->
     if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
         key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
         # Without a header the first column, called 1, is taken for that of the keys, and may be that of the texts.
+        # A blank in it shows texts. `checked_id` writes %20 for each blank, so that then the key differs.
         if layout.column["key"] == "1" and not source.reading.columns and key != texts["key"]:
             problem = f"the query key {values.quoted(texts['key'])} has a blank"
             raise WrongCell(problem, "Name the columns in a first line, such as id and query.")

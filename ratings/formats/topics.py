@@ -146,22 +146,28 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
     for child in element:  # what unknown tags hold is of the part "", which `_topic` leaves out
         parts[part_of_tag.get(_name(child), "")].append("".join(child.itertext()))
     unknown_tags = [_name(child) for child in element if _name(child) not in part_of_tag]
+    # The type of a topic, such as faceted, is the tag of its query.
     tags_of_query = (element.attrib["type"],) if element.get("type") else None
     try:
         return _topic(line, parts, tags_of_query)
     except ValueError as error:
+        # No tag is left that may hold the text, or another one is that of the text.
         if not unknown_tags or "title" in parts:
             return source.refusal(line, str(error), *cure_of(error, MARKUP_CURE))
         choose = Option("columns", {"text": None}, "one of them holds the text")
         return source.refusal(line, f"{error}; it has the tags {listed(unknown_tags)}", choose)
 
 
-def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None = None) -> Topic:
-    """A topic from its parts. Its text is the first part of _TEXT_FROM that it has; the others are the need.
+def _topic(line: int, parts: dict[str, list[str]], query_tags: tuple[str, ...] | None = None) -> Topic:
+    """A topic from its parts. Its text is the first part of _TEXT_FROM that it has.
 
-    `parts`: name of a part -> the texts of all its elements. Raises ValueError for a topic without number or text.
+    The other parts of _TEXT_FROM, and behind them the numbered subtopics, are its information need.
+    `parts`: name of a part -> the texts of all its elements; "" -> the texts that are left out.
+    `query_tags`: the words by which people group queries; None where the file has none.
+    Raises ValueError for a topic without number or text.
     """
     texts = {name: [_without_label(name, text) for text in contents] for name, contents in parts.items() if name}
+    # Of several numbers the first one counts. In place of a missing one "" is refused.
     key = values.checked_key(texts.get("key", [""])[0], "topic number", values.QUERY_KEY_LENGTH)
     joined_texts = ["\n\n".join(filter(None, texts.get(name, []))) for name in _TEXT_FROM]
     contents = list(filter(None, joined_texts))
@@ -175,7 +181,7 @@ def _topic(line: int, parts: dict[str, list[str]], tags: tuple[str, ...] | None 
     subtopics = [f"{i}. {subtopic}" for i, subtopic in enumerate(texts.get("subtopic", []), 1)]
     if subtopics:
         need.append("\n".join(subtopics))
-    return Topic(line, key, text, "\n\n".join(need) or None, tags)
+    return Topic(line, key, text, "\n\n".join(need) or None, query_tags)
 
 
 def _without_label(name: str, text: str) -> str:

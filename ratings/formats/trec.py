@@ -36,7 +36,7 @@ TABS_CURE = "Put tabs between the columns, or write ids without blanks."
 HEADER_CURE = "If this line names the columns, remove it."
 WIDTH_CURE = "Write as many columns in each line."
 TAGS_ARE_SYSTEMS = Option("system_from", "tag", "this is a run, and the sixth column names systems")
-FEWEST_STEPS = 4  # from one rank to the next, all by one: so few may be grades by chance
+FEWEST_STEPS = 4  # from one rank to the next, each by one; fewer of them may be grades by chance
 BYTE_ORDER_MARK = "\ufeff"
 _NO_KEY = f"#{BYTE_ORDER_MARK}"  # characters with which no query begins
 
@@ -260,7 +260,7 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
             csv.ConvertOptions(
                 column_types={name: types.get(name, repeated_word) for name in names},
                 include_columns=[names[0], *names[2:]],
-                null_values=[],
+                null_values=[],  # no word, such as NA, stands for a missing value
             ),
         )
     except pa.ArrowInvalid:
@@ -280,22 +280,29 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
 
 
 def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
-    """The lines with one blank between two cells, and the number of gaps, as `_gaps` has them.
+    """The lines with a single blank between two cells and none at an end, and how many bytes are gaps (`_gaps`).
 
-    (b"", 0) where they have a character that Arrow takes otherwise than the reader of single lines does.
+    If they are more than the cells need, the lines still have a control character, which `_gaps` counts, too.
+    (b"", 0) where the lines have a character that Arrow takes otherwise than `_line_by_line` does.
     """
     text = lines.replace(b"\t", b" ")
     if b"\r" in text:  # a search for \r\n in every line takes ten times as long
+        # The last line has no \n here, but may have the \r that stood before it.
         text = text.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    # Arrow would end a line at any other \r, and take \x7f (delete) as a part of a key, where `_line_by_line`
+    # refuses either.
     if b"\r" in text or b"\x7f" in text:
         return b"", 0
     gaps = _gaps(text)
-    # Lines with other blanks, or blank lines, are written anew. Most files have none.
-    if gaps[:1].any() or gaps[-1:].any() or (gaps[1:] & gaps[:-1]).any():  # gaps at an end, or two together
+    # The lines are written anew if a gap is at an end of the text, or two gaps stand together, as where a line is
+    # blank, or begins or ends with a blank. Most files have no such gaps. `[:1]`: the text may be empty.
+    if gaps[:1].any() or gaps[-1:].any() or (gaps[1:] & gaps[:-1]).any():
         text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         gaps = _gaps(text)
+    # Arrow would read 0x1f as a whole number. The first search, of a single byte, is much faster.
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
-        return b"", 0  # Arrow would read 0x1f as a whole number
+        return b"", 0
+    # A blank such as the no-break space, or a byte order mark: Arrow would take it as a part of a key.
     if not text.isascii() and _other_blank.search(text.decode(errors="replace")):
         return b"", 0
     return text, int(np.count_nonzero(gaps))
@@ -324,6 +331,7 @@ def _line_by_line(
         yield number, *read(source, text, cells)
 
     rows = []
+    # No cure is given here, as `read` and `row_of` raise WrongCell, which has one.
     for item in rows_or_refusals(source, _with_cells(source, lines_of(source, block)), row_of, ""):
         if isinstance(item, Refusal):
             yield item
@@ -430,6 +438,7 @@ def has_columns(start: Start) -> bool:
 def doubt(start: Start) -> tuple[str, Option] | None:
     """Why lines of six columns or more may be qrels, and the option that reads them so; None for any other text.
 
+    Some qrels have so many columns: the grades of several aspects, or a grade with a time and a rater.
     They are surely a run where the second column is the same word in all lines and the sixth is no number, or
     where the fourth column counts the places of each ranking.
     """
@@ -442,7 +451,7 @@ def doubt(start: Start) -> tuple[str, Option] | None:
     has_aspects = all(_is_number(cells[5]) for cells in rows)  # the fourth to sixth cells may be grades
     if (has_q0 and not has_aspects) or _are_places(rows):
         return None  # surely a run
-    columns = {"query": "1", "document": "3", "grade": "4"}
+    columns = {"query": "1", "document": "3", "grade": "4"}  # the numbers of the columns, from 1
     width = len(rows[0])
     if has_aspects:
         problem = f"the last {width - 3} of {width} columns are numbers, as grades for several aspects are"
@@ -454,7 +463,8 @@ def doubt(start: Start) -> tuple[str, Option] | None:
 def _are_places(rows: list[list[str]]) -> bool:
     """Whether the fourth cells are ranks: in each ranking the numbers from the same first one on, in any order.
 
-    There must be so many that grades would hardly be so by chance. `rows`: the cells of lines that may be a run.
+    There must be FEWEST_STEPS from one rank to the next, as a few grades may count up by chance, too. `rows`: the
+    cells of lines that may be a run.
     """
     ranks_of_ranking = defaultdict(list)
     for query, _, _, rank, _, system, *_ in rows:

@@ -86,7 +86,8 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
 def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
     """The document of an element (line, attributes, content). Its key is its <DOCNO>, or else the id in its <DOC>.
 
-    Raises ValueError for an element without either.
+    Tags other than those of its key, title, body and address give its fields. Raises ValueError for an element
+    without a key.
     """
     line, attributes, text = element
     docno = _docno.search(text)
@@ -101,7 +102,7 @@ def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
     titles, bodies = [], []
     other_texts = []  # outside all tags, or in empty ones; the body of a document without one of _BODIES
     url = None
-    fields = {}
+    fields = {}  # name of a tag -> its texts, with a line end between two
     for name, part in _parts(text):
         if name in _TITLES:
             titles.append(_plain(part))

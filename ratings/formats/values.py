@@ -144,9 +144,10 @@ def grade(text: str) -> Decimal:
     if not _number.fullmatch(text):
         raise ValueError(f"the grade {quoted(text)} is not a decimal number")
     value = Decimal(text)
+    # `adjusted` is the power of ten of the first digit. For 0e9 it is 9, though the number is 0.
     if value and value.adjusted() >= 6:
         raise ValueError(f"the grade {quoted(text)} has more than 6 digits before the point")
-    stored = value.quantize(_BILLIONTH)
+    stored = value.quantize(_BILLIONTH)  # rounded to 9 digits after the point, if there are more
     if stored != value:
         raise ValueError(f"the grade {quoted(text)} has more than 9 digits after the point")
     return stored + 0  # no negative zero

@@ -125,7 +125,7 @@ def _visible(book: Any) -> list[str]:
 def _chosen(book: Any, name: str | None) -> Any:
     """The sheet of that name, or the only one. Raises Unopened."""
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    if name in sheets:
+    if name in sheets:  # hidden or not
         return sheets[name]
     visible = _visible(book)
     if name:
@@ -155,6 +155,7 @@ def _text(cell: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime):
+        # openpyxl gives a date without a time as its midnight.
         return (value.date() if value.time() == time() else value).isoformat()
     if isinstance(value, date | time | timedelta):
         return str(value)  # of a date and of a time in ISO form
@@ -200,7 +201,7 @@ def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
         for cell in chain.from_iterable(map(_formula.finditer, rows)):
             attributes = cell[1]
-            # A cell whose result is an empty text has one.
+            # A cell of that type has a result: the empty text.
             if not _is_text.search(attributes) and (place := _place.search(attributes)):
                 return place[1].decode(), int(place[2])
     return None

@@ -46,7 +46,7 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
         except Problem as problem:
             return problem.response()
     elif not request.user.is_authenticated:
-        return too_large_page(request, size, most=0, setting="")
+        return too_large_page(request, size, most=0, setting="")  # which asks to sign in, and names no limit
     most = getattr(settings, setting or "DATA_UPLOAD_MAX_MEMORY_SIZE")
     if size > most:
         return problems.too_large().response() if is_api else too_large_page(request, size, most, setting)

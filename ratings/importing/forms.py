@@ -95,6 +95,7 @@ class SendForm(forms.Form):
     )
 
     def clean(self) -> None:
+        """Take pasted lines as a file. An error says if there is neither a file nor a line, or both."""
         cleaned = self.cleaned_data
         if self.errors:
             return
@@ -150,10 +151,10 @@ class ColumnsForm(forms.Form):
     names: list[str]
 
     def _take_columns(self, labels: Mapping[str, str]) -> dict[str, Any]:
-        """Role -> the column that people chose for it; the list of its columns for RATERS and FIELDS.
+        """Role -> the column that people chose for it; for RATERS and FIELDS, of which there may be many, a list.
 
-        Takes the fields of the columns out of `cleaned_data`. labels: role -> how an error calls it, where the two
-        differ.
+        Takes the fields of the columns out of `cleaned_data`. `labels`: role -> how an error calls it, where the
+        two differ. Raises ValidationError for two columns of a role that only one may have.
         """
         columns: dict[str, Any] = {}
         for number, name in enumerate(self.names):
@@ -233,7 +234,11 @@ class HowForm(ColumnsForm):
     queries_by = choice("It names queries by", ("", DETECTED), (KEY, "their id"), (TEXT, "their text"))
 
     def __init__(self, *args, job: Job, columns: Mapping[str, str], sheets: Sequence[str] = (), **kwargs) -> None:
-        """columns: name of a column -> the role that its field proposes, "" for none. sheets: of a workbook."""
+        """The form for the files of a job.
+
+        `columns`: name of a column -> the role that its field proposes, "" for none. `sheets`: the names of the
+        sheets of a workbook; without any, the form does not ask for a sheet.
+        """
         self.job, self.names, self.shown_roles = job, list(columns), set(columns.values())
         # The field `map` is the option `grades` as a text, such as bad=0, good=2.
         grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
@@ -303,7 +308,7 @@ class HowForm(ColumnsForm):
         """
         try:
             layout = layout_of(self.job.kind, self.names, columns)
-        except ValueError:
+        except ValueError:  # no column holds what rows of this kind need
             return {}
         # The layout lacks the names of people, by which columns of raters were found when the form was made.
         guessed = set(layout.column) | ({RATERS} & self.shown_roles)

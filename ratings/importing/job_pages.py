@@ -30,7 +30,7 @@ def heading(job: Job, doing: str, done: str) -> str:
     """The state in a word or two: `doing` while it writes, `done` when it is published."""
     if job.checking and job.state == State.RUNNING:
         return "Checking"
-    # `job.stage` is the state, but RUNNING also between two turns of a job that works in turns.
+    # `job.stage` is the state. Some jobs work in turns, between which they are queued: it is RUNNING then, too.
     words = {
         State.QUEUED: "Waiting",
         State.RUNNING: doing,
@@ -48,7 +48,7 @@ def job_context(job: Job, *, doing: str, done: str) -> dict:
         "job": job,
         "heading": heading(job, doing, done),
         "waits": waiting_reason(job),  # a sentence; "" if it does not wait
-        "step": step(job),
+        "step": step(job),  # what it does or waits for, and the share that is done
         "report": job.report,
         "refusals": refusals[:REFUSALS_LISTED],
         # How many refusals are not listed: the report counts all, but stores only the first of very many.
@@ -64,7 +64,7 @@ def refusals_of(job: Job) -> list[Refusal]:
 
 
 def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> list[dict]:
-    """The entries in Job.files of the files of a valid form, once they are stored.
+    """Store the files of a valid form, and return their entries in Job.files.
 
     [], and an error in the form, where the collection has too many files that were sent and not imported. `logs`:
     the files are logs of searches, which have a limit of their own. Raises OSError, which
@@ -75,6 +75,7 @@ def stored_files(form: Form, collection: Collection, *, logs: bool = False) -> l
         largest, page = settings.LARGEST_LOG, "Queries from a log"
     stored = jobs.stored(collection, logs=logs)
     size = sum(file.size for file in form.cleaned_data["files"])
+    # Where no files wait, only the limit of one upload counts (`body_limit`).
     if stored and stored + size > largest:
         form.add_error("files", TOO_MUCH_WAITS.format(stored / 2**20, page))
         return []

@@ -199,11 +199,13 @@ def work_on(job: Job) -> None:
         try:
             report = _run(job, progress)
         except Superseded:
-            _end(job, State.CANCELLED)  # if whoever cancelled it could not write that
-            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():  # else another worker needs it
+            # Whoever cancelled it or took it over has mostly written that. Then `_end` changes nothing.
+            _end(job, State.CANCELLED)
+            # Another worker that took it over, in a later attempt, needs its files and answers.
+            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():
                 _forget(job)
         except Unfinished as error:
-            # Its turn is over: queued again, behind other jobs.
+            # Its turn, a part of its work, is over: the job is queued again, behind other jobs.
             _put_off(job, progress.step.message, timedelta(seconds=error.pause))
         except Exception as error:
             if isinstance(error, OperationalError) and "locked" in str(error):  # as SQLite says it
@@ -233,7 +235,7 @@ def _run(job: Job, progress: Progress) -> Report:
         return _fetch_pictures(job, progress)
     if job.kind == Job.Kind.ENGINE:
         return turns.work(job, progress)
-    if work := chores.of_jobs.get(job.kind):  # does jobs of a kind that is added elsewhere
+    if work := chores.of_jobs.get(job.kind):  # apps add such work for further kinds of jobs
         return work(job, progress)
     # The options in READING say how files are read. The others are arguments of the import.
     import_options = {name: value for name, value in job.options.items() if name not in opening.READING}
@@ -265,6 +267,7 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
                 checkpoint["unpacked"] = True
             turn.fetch()
         except Unfinished:
+            # 0 if this turn has not come to the ZIPs: then what the last one stored stays.
             checkpoint["after"] = turn.unpacked or checkpoint.get("after", 0)
             job.mine().update(options=checkpoint)
             raise

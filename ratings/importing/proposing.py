@@ -49,10 +49,11 @@ Cells = Mapping[str, Sequence[str]]  # column -> the texts of its first cells, w
 def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Collection) -> dict[str, str]:
     """Column -> role for all columns of `cells`: as in `roles`, and proposals for roles without a column.
 
-    "" for a column that holds nothing of this kind. Three database queries.
+    A column that is only an extra field (FIELDS) counts as one without a role. "" for a column that holds nothing
+    of this kind. Three database queries.
     """
     documents, queries = _stored_names(cells, collection)
-    records = max(map(len, cells.values()), default=0)
+    records = max(map(len, cells.values()), default=0)  # a column without blank cells has as many texts
     fits: dict[tuple[str, str], int] = {}  # (column, role) -> how well the column fits the role
     for role, role_words in _WORDS[kind].items():
         stored = documents if role in _IDS else queries
@@ -64,6 +65,7 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
     result = {name: role for name, role in roles.items() if role not in ("", FIELDS)}
     # The best fit first. Among equal ones they stay in the order of the roles and then of the columns.
     for name, role in sorted(fits, key=lambda key: -fits[key]):
+        # 0 is no fit. A column gets one role, and a role one column.
         if fits[name, role] and name not in result and role not in result.values():
             result[name] = role
     of_pairs = is_of_pairs(kind, cells)
@@ -89,10 +91,11 @@ def _stored_names(cells: Cells, collection: Collection) -> tuple[set[str], set[s
 
 
 def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> int:
-    """How well a column with these texts fits a role: FIT_KNOWN, or else the sum of FIT_NAMED and FIT_ALIKE.
+    """How well a column with these texts fits a role; 0 if the texts cannot be of this role.
 
-    One that does not hold is left out of the sum. 0 if the texts cannot be of this role. `named`: whether the name
-    of the column says the role. `stored`: the ids and texts of the collection that are among the cells.
+    It is FIT_KNOWN for a role of ids or queries if most texts are those of the collection. Otherwise it is
+    FIT_NAMED for a fitting name of the column, plus FIT_ALIKE for texts that look like those of the role.
+    `named`: whether the name fits. `stored`: the ids and texts of the collection that are among the cells.
     """
     if not texts:
         return 0

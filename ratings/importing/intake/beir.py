@@ -47,7 +47,8 @@ def import_beir(
     """The report of importing queries, documents and qrels. Each query gets its splits as tags.
 
     `splits`: the names of the splits to import, with commas, and then their queries alone; "": all splits and all
-    queries. Raises ValueError if `rater` is no name of a rater, and Superseded for a job that was cancelled.
+    queries. `rater`: the name under which the qrels become ratings. `job`: that of a worker, which may ask for a
+    check only. Raises ValueError if `rater` is no name of a rater, and Superseded for a job that was cancelled.
     """
     report = Report()
     parts = _parts(sources)
@@ -112,7 +113,7 @@ def _imports(
     """The imports of queries, documents and qrels, each made when the one before is done.
 
     `chosen`: the splits whose qrels are imported. `wanted`: the keys of queries that are imported; None: all.
-    `fields`: `progress` and `job`, which each import gets.
+    `rater`: the name of the rater of the qrels. `fields`: `progress` and `job`, which each import gets.
     """
     queries = list(chain.from_iterable(parts["queries"].values()))
     yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **fields)

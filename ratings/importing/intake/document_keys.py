@@ -65,7 +65,7 @@ class DocumentIds:
         """
         distinct, places = _distinct(keys)  # places: of each key among the distinct ones
         ids = self._find_distinct(distinct)  # int64[distinct]
-        new_places = np.flatnonzero(ids == 0)  # of missing documents among the distinct keys
+        new_places = np.flatnonzero(ids == 0)  # where the document is missing, among the distinct keys
         # Sorted by their keys, so that the index of keys is written in its order.
         new_places = new_places[_sorted_places(distinct.take(new_places))]
         new_keys = distinct.take(new_places)
@@ -90,7 +90,7 @@ class DocumentIds:
         with connection.cursor() as cursor:
             while True:
                 cursor.execute(statement, parameters)
-                joined_keys, joined_ids, last = cursor.fetchone()
+                joined_keys, joined_ids, last = cursor.fetchone()  # `last`: the greatest of these keys
                 if last is None:  # no document is left
                     return
                 keys = pa.array(joined_keys.split(" "), pa.string(), memory_pool=_memory())
@@ -176,6 +176,7 @@ def _insert_bare(job: Job, keys: list[str]) -> Sequence[int]:
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute(
+                # `given.key` is the index of a key in the list, from 0. SQLite's new ids follow each other.
                 f"INSERT INTO ratings_document ({columns})"
                 " SELECT %(first)s + given.key, %(collection)s, %(job)s, given.value, '', '', '', '{}'"
                 " FROM json_each(%(keys)s) AS given",

@@ -61,14 +61,14 @@ class DocumentsImport(Import):
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
 
     def _leave_out_fields_of_pairs(self, file: int, source: Source) -> None:
-        """Leave out, and tell, the fields that differ between rows of a document: they belong to the pairs.
+        """Leave out, and tell, the fields that differ between rows of a document: they belong to it and a query.
 
         Another title, body or url is refused. Another field is refused, too, unless the table surely has a row for
         each pair of a query and a document: its other columns show it (`source.of_pairs`), or a value of a field
-        that differs is a query of the collection.
+        that differs is a query of the collection. `file`: the number of `source` among the files.
         """
         names, varying, difference = self._compare_repeated_rows(file, source)
-        if difference is None:
+        if difference is None:  # no field differs
             return
         if not source.of_pairs and not any(self._are_queries(examples) for examples in varying.values()):
             first, row, name = difference
@@ -158,6 +158,7 @@ class DocumentsImport(Import):
             stored = {document.key: document for document in documents}
             new, changed = [], []
             for key, title, body, url, fields in batch:
+                # `as_stored`: as the database returns the fields, so that equal ones do not count as a change.
                 row = {"title": title, "body": body, "url": url, "fields": fields and as_stored(fields)}
                 former_content = content_of(stored.get(key) or Document())
                 # What the file does not have is None in the row, and stays as it is.

@@ -49,7 +49,7 @@ def land(
     write: Callable[[Job], None],
     tell: Callable[[], None],
 ) -> bool:
-    """Write the import and publish it: all that `write` writes, or nothing. Returns whether the record changed.
+    """Write the import and publish it: all that `write` writes, or nothing. Returns whether anything was written.
 
     `tell` completes the report of an import that changed something. Without the `job` of a worker one is made,
     which stays in the list of imports if anything changed. Refused in the report are a collection that was deleted

@@ -79,6 +79,7 @@ class QueriesImport(Import):
         key and text that are returned are then never written.
         """
         quoted_text = values.quoted(topic.text)
+        # Texts are nearly the same if they differ only in blanks, invisible characters or how accents are written.
         nearly_same = self._keys_by_folded_text.get(values.visible_text(topic.text), [])
         same = [key for key in nearly_same if self._stored_texts[key] == topic.text]
         found_keys = same or nearly_same

@@ -88,7 +88,8 @@ class RatingsImport(ImportForQueries):
             format = self.format_of(source)
             if format is None:
                 continue
-            # EITHER marks tables, and two formats of JSON: in a table equal rows may be of two raters.
+            # Tables, and two formats of JSON, name queries by EITHER key or text. Equal rows in them may be of two
+            # raters.
             if format.queries_by != EITHER:
                 self.with_one_grade.add(file)
             with self.topics(source, format) as topics:
@@ -101,7 +102,10 @@ class RatingsImport(ImportForQueries):
     def _staged_rows(
         self, rows: Iterable[RatingLine], source: Source, file: int, topics: Topics, format: Format
     ) -> Iterator[StagedRow]:
-        """The rows of the stage for the ratings of queries of the collection. Others are skipped or refused."""
+        """The rows of the stage for the ratings of queries of the collection. Ratings of others are skipped.
+
+        Unknown reasons and a line without a rater are refused. `file`: the number of `source` among the files.
+        """
         for row in rows:
             query = topics.id_of(row.query)
             if query is None:
@@ -116,7 +120,7 @@ class RatingsImport(ImportForQueries):
                 if format.name in TABLE_FORMATS:
                     cures.append(Option("columns", {"rater": None}, "a column names the rater"))
                 self.report.refuse(source.refusal(row.line, "the line names no rater", *cures))
-                return  # few other lines name a rater
+                return  # one refusal is enough, as few of the other lines would name a rater
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at
@@ -185,7 +189,7 @@ class RatingsImport(ImportForQueries):
         total = 0
         for rows in self._rows_by_pair():
             total += 1
-            if self.repeats == "last":  # nothing contradicts: the latest row counts
+            if self.repeats == "last":  # nothing contradicts: the latest row counts, and others are its history
                 history = _history(rows)
                 self.report.counts["duplicates"] += len(rows) - len(history)
                 self.report.counts["earlier"] += len(history) - 1
@@ -245,6 +249,7 @@ class RatingsImport(ImportForQueries):
     def _write(self, job: Job) -> None:
         """Write the documents, the ratings, and the scale if the collection has none."""
         done = 0
+        # If few documents are stored, all are read now. Otherwise those of each batch are looked up.
         documents = DocumentIds(job.destination, ROWS_AT_ONCE)
         for batch in self._batches():
             latest = [history[-1] for history in batch]  # the rows that count

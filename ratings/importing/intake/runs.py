@@ -58,7 +58,7 @@ class Piece:
 
     def add(self, row: RunLine | Stretch) -> None:
         """Add the line, or all lines of a stretch."""
-        if isinstance(row, Stretch):
+        if isinstance(row, Stretch):  # its arrays have numbers of the same types
             self.lines.frombytes(row.lines.tobytes())
             self.ranks.frombytes(row.ranks.tobytes())
             self.scores.frombytes(row.scores.tobytes())
@@ -231,7 +231,7 @@ class RunImport(ImportForQueries):
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
         if near := near_tie(ranking.lines, ranking.scores):  # scores that are equal in 32 bits alone
             file = int(ranking.files[0])
-            self.near_ties[file] = min(near, self.near_ties.get(file, near))
+            self.near_ties[file] = min(near, self.near_ties.get(file, near))  # the one on the lower line
 
     def _stored(self, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:
         """The rankings that the database has for the systems and queries of the batch."""

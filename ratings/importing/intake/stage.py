@@ -173,7 +173,7 @@ def staged(*tables: str) -> Iterator[sqlite3.Connection]:
 
     It is deleted when closed. It has no journal, as it is never recovered.
     """
-    stage = sqlite3.connect("")
+    stage = sqlite3.connect("")  # "": a temporary file
     try:
         stage.execute("PRAGMA journal_mode = OFF")
         stage.execute("PRAGMA cache_size = -32000")  # negative: in KiB

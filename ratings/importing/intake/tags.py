@@ -113,7 +113,7 @@ class Tags:
                     report.refuse(source.refusal(0, problem, "Import them one by one.", NAMED))
                 else:
                     problem = f"the system {system} is in {first_name}, too"
-                    # Parts of one system cannot share a query.
+                    # Parts of one system cannot share a query, so PARTS is a cure only where they do not.
                     cure = (BY_FILE, ALONE) if system in sharing_queries else (BY_FILE, ALONE, PARTS)
                     report.refuse(source.refusal(self.first_lines[system][file], problem, *cure))
 

@@ -44,7 +44,8 @@ class Names:
 
         topics: the queries that the file names. by: whether it names them by KEY, by TEXT, or by EITHER.
         """
-        # `ids` has a text that several queries share only if it is also a name of one query, such as its key.
+        # A text that several queries share is ambiguous, unless `ids` has it as another name of one query, such as
+        # its key.
         ambiguous = topics.named & (self.repeated_texts - topics.ids.keys())
         if by != KEY and ambiguous:
             problem = f"several queries of the collection have a text that it names ({first_keys(ambiguous)})"

@@ -135,6 +135,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
         imports = ", ".join(f"{later_job} (import {later_job.pk})" for later_job in later_jobs)
         by_whom = f" by {imports}. Undo that first." if imports else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"
+    # An admin who asks for a rating again undoes its event (`desk.queue.asking_again`).
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
     # Undone, each rating gets the value of the last event before it again.
@@ -149,7 +150,8 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
 def _unused_grades(job: Job) -> list[Grade]:
     """The grades of the scale that the import made and that nothing else uses.
 
-    They have no label, meaning, anchor or decision, and events only of this import and of undone ones.
+    They have no label and no meaning. No anchor, which is a pair whose grade is known, and no decision of an admin
+    has such a grade. Events have it only in this import and in undone ones.
     """
     if not job.report.get("counts", {}).get("grades"):
         return []  # the collection had a scale before

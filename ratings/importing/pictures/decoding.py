@@ -58,7 +58,8 @@ def _decode(content: bytes) -> DecodedPicture:
     picture.draft("RGB", (LARGE, LARGE))  # lets a JPEG be decoded smaller
     # The colours of a palette can only be mixed after conversion, so it comes before the resizing.
     if picture.mode.startswith("I"):
-        # A grey picture of 16 bits. Pillow's own conversion would make every shade above 255 white.
+        # A grey picture of 16 bits, of which the upper 8 are kept. Pillow's own conversion would make every shade
+        # above 255 white.
         picture = picture.convert("I").point([shade >> 8 for shade in range(1 << 16)], "L")
         picture.info.pop("transparency", None)  # the transparent shade, which has 16 bits
     if picture.has_transparency_data:

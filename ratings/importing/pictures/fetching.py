@@ -44,9 +44,13 @@ class Unfinished(Exception):
 
 
 class Fetching:
-    """One turn of SECONDS_PER_TURN seconds. `bring` returns the bytes at an address and raises ValueError.
+    """One turn, after whose time (`seconds`, or SECONDS_PER_TURN) other jobs get theirs.
 
-    A step handles one picture. Each turn does at least one, so that repeated turns finish the work.
+    A step handles one picture. Each turn does at least one, so that repeated turns finish the work. A picture is
+    wanted until it is ready, in two sizes, or refused, with a problem. The presentation says what raters see of a
+    document or query, in parts; those of the kind "image" name the sources of pictures.
+
+    `bring`: returns the bytes at an address, or raises ValueError; None: from the web, by hosts that are allowed.
     """
 
     def __init__(
@@ -94,10 +98,10 @@ class Fetching:
             self.progress("listing pictures", None, batch_number * ROWS_AT_ONCE)
 
     def _add_missing(self, named: dict[str, tuple[str, str]], decoder: Decoder) -> None:
-        """Add the pictures that have no row yet. Decode those with a data: address.
+        """Add rows for the pictures that have none yet. Decode those with a data: address, which holds the bytes.
 
-        The others are then wanted. `named`: digest -> source and key, as from `_named_pictures`. A data: address
-        holds the picture itself.
+        All other new pictures are wanted. `named`: digest of a source -> the source, and the key of a document or
+        query that names it, as from `_named_pictures`. Raises Unfinished.
         """
         listed = set(self._all.filter(digest__in=named).values_list("digest", flat=True))
         wanted = []
@@ -116,8 +120,8 @@ class Fetching:
     def unpack(self, files: Iterable[tuple[str, Path | BinaryIO]], after: int = 0) -> str:
         """Decode the missing pictures that the ZIPs have, with ids above `after`. Returns what matched, in words.
 
-        With `after` 0, pictures that the ZIPs have of documents outside the pool are added first. Raises
-        ValueError for a file that is not a ZIP, and Unfinished.
+        `after`: the last picture that an earlier turn looked for, or 0. With 0, pictures that the ZIPs have of
+        documents outside the pool are added first. Raises ValueError for a file that is not a ZIP, and Unfinished.
         """
         missing = self._all.exclude(state=State.READY).order_by("pk")
         self.unpacked = after
@@ -144,7 +148,7 @@ class Fetching:
         """
         unmatched = [path for path in zipped.entries if path not in uses]
         matched = f"{len(uses):,} of {len(zipped.entries):,} matched."
-        missing = self._all.exclude(state=State.READY).order_by("pk").first()
+        missing = self._all.exclude(state=State.READY).order_by("pk").first()  # an example of the names
         if not unmatched or missing is None:
             return matched
         return (
@@ -167,6 +171,7 @@ class Fetching:
                     self._decode(decoder, row, request.result)  # `result` raises what `_bring` raised
                     self._save(row)
                     done += 1
+                    # More than `total` may be done, as others may become wanted meanwhile.
                     self.progress("fetching pictures", done / max(total, done), done)
 
     def _bring(self, source: str) -> bytes:

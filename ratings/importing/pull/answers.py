@@ -44,6 +44,7 @@ def lists_in(answer: Any) -> list[Found]:
             results.append((path_of_rows, elements[head:]))
     # A head, as of Groonga, is a list of its columns, of which there may be more than results.
     results.sort(key=lambda result: (not result[0].endswith(":"), -len(result[1])))
+    # Without the answer itself, which has no path to choose.
     return [Found(path, f"{len(elements)} × {_short(elements[0])}") for path, elements in results if path]
 
 

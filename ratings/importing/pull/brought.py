@@ -137,7 +137,7 @@ def _keep_former_texts(job: Job, documents: Sequence[Document], writers: Mapping
         if writer and job.kind == writer.kind == Job.Kind.NIGHT:
             rated_at = last_rated_at.get(document.pk)
             if rated_at is None or (writer.ended_at and rated_at <= writer.ended_at):
-                continue  # nobody rated this text
+                continue  # nobody rated this text: the ratings, if there are any, are older
         former_texts.append(FormerText(job=job, document=document, **content_of(document)))
     FormerText.objects.bulk_create(former_texts)
 
