@@ -63,8 +63,8 @@ class Scored:
     def means(self) -> Means:
         """The mean of the night and what stands beside it.
 
-        A query without a ranking tonight is a gap if the watch asked for it. The watch did not ask
-        for a query that lacks its tag, nor for one that is newer than the night.
+        A query without a ranking tonight is a gap if the watch asked for it. The watch did not ask for a query
+        that lacks its tag, nor for one that is newer than the night.
         """
         standing = self.evaluation.standing(TONIGHT)
         unjudged, results = self.evaluation.holes_of(TONIGHT)
