@@ -334,6 +334,7 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     plain, second = one_night
     # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
     # a night of which the last verdict was that judgments decide it.
+    # Where there were no expected gains, which `without` says why, the second reading had the best judgments.
     second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
     if before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference):
         return False
