@@ -181,6 +181,7 @@ def last_id(model: type[Model]) -> int | None:
             (sequence,) = cursor.fetchone()
             if sequence is None:  # the database gives no ids to this table
                 return None
+            # A sequence that was never called has given no id: then there is no row.
             cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
         (last,) = cursor.fetchone() or (None,)
     return last or None  # SQLite keeps a 0 where an insert gave no id

@@ -357,6 +357,7 @@ class Restoring:
                 line = lines_by_key.get(as_json(reference))
             else:
                 last_line = number - 1 if target is table else self.archive.counts[target.member]
+                # By its exact type: True is an int for isinstance, but no number of a line.
                 line = reference if type(reference) is int and 1 <= reference <= last_line else None
             record[name] = line
             if line is None:
