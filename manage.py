@@ -48,9 +48,9 @@ def main() -> None:
         sys.exit(f"{error}")
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
-        sys.exit(128 + signal.SIGINT)
+        sys.exit(128 + signal.SIGINT)  # as a shell reports a program that this signal ended
     except (DatabaseError, OSError) as error:
-        if trouble := disk.trouble(error):
+        if trouble := disk.trouble(error):  # the disk is full or read-only
             sys.exit(f"{disk.MESSAGES[trouble]} Nothing of this was written. ({error})")
         if "--traceback" in sys.argv or not is_curable(error):
             raise

@@ -33,6 +33,7 @@ class RatingsConfig(AppConfig):
         user_logged_in.connect(sessions.start, dispatch_uid="ratings.people.sessions")
         user_login_failed.connect(tries.wrong_password, dispatch_uid="ratings.people.sign_in.tries")
         noting = later("people.sign_in.second_factor.note_change")
+        # `weak=False`: nothing else refers to `noting`, which would be forgotten.
         for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):
             changed.connect(noting, weak=False, dispatch_uid="ratings.people.sign_in.second_factor")
         members.at_stop.append(later("desk.queue.stop"))

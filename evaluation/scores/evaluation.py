@@ -123,6 +123,7 @@ class Evaluation:
         place_by_expected = {row.system: place for place, row in enumerate(headline.means)} if headline else {}
         last = len(self.systems)
 
+        # Where there is no mean, 0 stands for it: the member of the key before it puts such a row last anyway.
         def sort_key(row: Standing) -> tuple:
             return place_by_expected.get(row.system, last), row.mean is None, -(row.mean or 0), row.system
 
@@ -144,7 +145,7 @@ class Evaluation:
 
     @property
     def shown(self) -> list[str]:
-        """The names of the numbers to show, in the order of SUMMARY, then those of expected values.
+        """The names of the fields of `Standing` to show, in the order of SUMMARY, then those of expected values.
 
         Left out are bounds that nobody asked for, weighted means where all weights are equal, what only queries
         drawn from a log have, and totals where no measure counts documents.
@@ -217,6 +218,7 @@ class Evaluation:
             weighted_high=none_for_nan(weighted.high),
             total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
             expected=self.expected[measure].row(system) if measure in self.expected else {},
+            # None for rankings that are no system of the collection, such as those of a file.
             pk=self.table.record.system_pks.get(system),
         )
 
@@ -386,6 +388,7 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     # Columns with equally many queries are resampled together, which is faster.
     for size in np.unique(queries_of_column):
         columns = np.flatnonzero(queries_of_column == size)
+        # float64[size, columns]: of each column its own queries, without nan.
         counting_values = np.column_stack([values[counted[:, column], column] for column in columns])
         ends = np.transpose(bootstrap_interval(counting_values))  # low and high: [columns, 2]
         for column, (low, high) in zip(columns, ends, strict=True):

@@ -72,14 +72,14 @@ class Expected:
 
     @classmethod
     def from_json(cls, members: Mapping[str, Any]) -> "Expected":
-        """The expected means from the members of `as_json`."""
+        """The expected means from the members of `as_json`, which has arrays and named tuples as lists."""
         estimate = dict(members["estimate"])
         for name in ("mean", "covariance"):
             estimate[name] = None if estimate[name] is None else np.array(estimate[name])
         objects = {
             "estimate": Estimate(**estimate),
             "means": tuple(Mean(**row) for row in members["means"]),
-            "machines": tuple(Machine(*row) for row in members["machines"]),  # a named tuple is a list in JSON
+            "machines": tuple(Machine(*row) for row in members["machines"]),
         }
         return cls(**{**members, **objects})
 
@@ -168,8 +168,10 @@ class Expected:
     def highest(self) -> dict:
         """The facts of _highest_expected.html: the systems with the highest mean and likeliest to be the best.
 
-        leader: the system that is almost certainly the best, None without one; likeliest: the two with the highest
-        chances; both only where there are several systems to compare.
+        first: the `Mean` of the system with the highest mean, None where no system has one; final: whether all
+        documents above the cutoff are judged. leader: the `Mean` of the system that is almost certainly the best,
+        None without one; likeliest: those of the two systems with the highest chances. For a single system there
+        is neither.
         """
         with_mean = [row for row in self.means if row.mean is not None]  # the highest mean first
         rivals = [row for row in with_mean if row.best is not None] if len(with_mean) > 1 else []
@@ -178,6 +180,7 @@ class Expected:
             "final": self.final,
             "first": with_mean[0] if with_mean else None,
             "leader": next((row for row in rivals if row.system == self.leader), None),
+            # Each of `rivals` has a chance: `or 0` is only for the checker of types.
             "likeliest": sorted(rivals, key=lambda row: row.best or 0, reverse=True)[:2],
         }
 
@@ -308,7 +311,8 @@ def expecting(collection: Collection, asked: Asked, wanted: bool = False) -> Exp
     """The expected values of a page in the asked measure, or the reason why there are none. Raises nothing.
 
     Expected values rest on rounds, in which the collection drew pairs to be judged. Without rounds there are none,
-    unless the address asks for them (`wanted`): a model alone predicts them then.
+    unless the address asks for them (`wanted`): a model alone predicts them then. The decisive order of rating has
+    rounds, and biases plain means: see `Expecting`.
     """
     decisive = collection.order == Collection.Order.DECISIVE
     if not estimators:  # the app that computes expected values was taken out

@@ -118,13 +118,14 @@ def expected_by_query(
     most: pairs of a query and a document in the pool; None: any number. ValueError for more, and where expected
     values are not defined.
     """
-    data, judgments = read(collection, replace(asked, systems=None))
+    data, judgments = read(collection, replace(asked, systems=None))  # of all systems
     rankings, scale = {**data.rankings, **extra_rankings}, record.scale(collection)
     pool, level = pool_of(judgments, [*rankings.values()], asked.measure, asked.options, scale)
     if most is not None and pool.pairs > most:
         raise ValueError(f"{pool.pairs:,} documents by query are too many; the command gate takes any number.")
     values = np.full((len(data.queries), len(rankings)), np.nan)
-    # The pool has only queries where something can be found; `pool.number` has their rows.
+    # The pool has only queries where something can be found; `pool.number` has their rows. `level` is the level of
+    # gain of each pair in it, -1 for an unjudged one, whose gain the model predicts.
     values[pool.number] = query_values(pool, level)
     return dict(zip(rankings, values.T, strict=True))
 
@@ -158,7 +159,8 @@ def _scored(
 ) -> dict[str, np.ndarray]:
     """The arrays of `Evaluation.table`: values, codes and seen, [queries, measures x systems] each.
 
-    codes: indices in REASONS; seen: judged shares. All systems in the first measure come first.
+    codes: indices in REASONS; seen: judged shares. The columns of the first measure, one for each system, come
+    first.
     """
     shape = (len(data.queries), len(measures) * len(data.systems))
     values, codes, judged_shares = np.empty(shape), np.empty(shape, np.int8), np.empty(shape)

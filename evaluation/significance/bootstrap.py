@@ -39,6 +39,7 @@ def bootstrap_interval(
     # Chunks of resamples: how often each query is drawn, n times in all.
     counts = _cached_resamples(n, draws, seed) if n * draws <= MOST_CACHED_BYTES else resamples(n, draws, seed)
     # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
+    # Each resample draws n queries, which is what a row of `counts` adds up to.
     deviations = np.concatenate(list(weighted_sums(counts, columns - mean, heaviest=n))) / n  # [draws, columns]
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = mean + np.quantile(deviations, tails, axis=0) * np.sqrt(n / (n - 1))
@@ -64,7 +65,7 @@ def resamples(n: int, draws: int, seed: int) -> Iterator[np.ndarray]:
         for first in range(0, len(counts), drawn_at_once):
             rows = counts[first : first + drawn_at_once]
             drawn = generator.integers(0, n, rows.shape)
-            # Each row gets numbers of its own, so that one bincount counts all rows.
+            # Row i gets the numbers from i * n on, so that one bincount counts all rows, one after the other.
             drawn += np.arange(len(rows))[:, np.newaxis] * n
             rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
         yield counts

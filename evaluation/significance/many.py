@@ -40,6 +40,7 @@ def tukey_hsd(values: np.ndarray, draws: int, seed: int, alpha: float = 0.05) ->
     ACM Transactions on Information Systems 30, 2012.)
     """
     queries, systems = values.shape
+    # Whether the systems differ on each query, by more than a rounding error.
     differs = (np.ptp(values, axis=1) > ROUNDING * np.abs(values).max()) if values.size else np.zeros(0, bool)
     if not differs.any():
         return TukeyHSD(np.full((systems, systems), np.nan), float("nan"))

@@ -169,7 +169,7 @@ def _hall(values: np.ndarray, cubes: np.ndarray, square: float, signs: np.ndarra
     nothing, would be an alarm. (Hall, On the removal of skewness by transformation, JRSS B 54, 1992.)
     """
     n = len(values)
-    mean = (signs @ values).astype(np.float64) / n
+    mean = (signs @ values).astype(np.float64) / n  # of the flipped differences, [flips], like all that follows
     variance = square - mean**2
     # The third central moment, from the mean, the mean square and the mean cube.
     third = (signs @ cubes).astype(np.float64) / n - 3 * mean * square + 2 * mean**3

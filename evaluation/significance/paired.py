@@ -77,7 +77,10 @@ def t_interval(difference: np.ndarray, level: float, degrees: int | None = None)
 
 
 def randomisation(difference: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """The two-sided p value of Fisher's randomisation test: the share of signs whose sum is as far from 0.
+    """The two-sided p value of each column by Fisher's randomisation test: float64[pairs].
+
+    An assignment of signs gives each difference its own or the other sign. p is the share of the assignments whose
+    sum of differences is at least as far from 0 as the observed sum.
 
     With fewer than EXACT_BELOW queries all assignments of signs are enumerated. Otherwise `draws` are drawn, and
     the observed signs count as one draw more, which makes p at least 1 / (draws + 1). nan where nothing differs.
@@ -140,9 +143,10 @@ def _signed_rank_p(column: np.ndarray) -> float:
     if not n:
         return np.nan
     positive_sum = ranks[ranks > 0].sum()
-    expected = n * (n + 1) / 4
+    expected = n * (n + 1) / 4  # of positive_sum, where both signs are as likely
     no_ties_or_zeros = len(ties) == len(column)  # as many distinct absolute values other than 0 as queries
     if no_ties_or_zeros and n <= EXACT_RANKS:
+        # All ranks add up to 2 * expected, of which the negative ones have what the positive ones have not.
         smaller_sum = int(min(positive_sum, 2 * expected - positive_sum))
         return min(1.0, 2 * _ways_of_rank_sums(n)[: smaller_sum + 1].sum() / 2**n)
     variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24

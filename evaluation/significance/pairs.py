@@ -223,6 +223,7 @@ def _comparison(
     numbers |= {"detectable": detectable, "needed": nan, "more": nan}
     if needed is not None:
         needed = max(needed, FEWEST)  # with fewer there is no test, however large the difference
+        # `needed` is an approximation: there can be that many queries already, and still no verdict.
         numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - drawn)}
     undefined = [name for name, number in numbers.items() if isnan(number)]
     return Comparison(
@@ -252,4 +253,5 @@ def _why(name: str, numbers: dict[str, float], drawn: int, systems: int, queries
         return ALL_THE_SAME
     if name == "detectable":
         return TOO_MANY_COMPARISONS
+    # What is left are `needed` and `more`, where the mean difference is 0: no number of queries would show it.
     return NO_DIFFERENCE

@@ -153,7 +153,8 @@ def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
     for group in np.unique(groups):
         members = groups == group
         of_group, size = parts[members], int(members.sum())
-        # The variance within a stratum needs the factor size / (size - 1); that of all rows has n / (n - 1).
+        # The variance within a stratum needs the factor size / (size - 1); that of all rows has n / (n - 1). Only
+        # where n is 1 can a group have size 1: its row becomes the mean.
         correction = np.sqrt(size / max(size - 1, 1) * (n - 1) / n)
         rows[members] = mean + correction * (of_group - of_group.mean(axis=0))
     return rows
@@ -169,7 +170,8 @@ def bounds_of_estimate(
     gives the wider bounds. What is left out has no value for certain, so the others of its stratum stand for it.
     (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
     """
-    ends, total_share = np.zeros(2), 0.0  # the sums over strata of share x (least, greatest), and of the shares
+    # The weight of a stratum is the number of its searches. The queries taken for certain are a stratum here, too.
+    ends, total_weight = np.zeros(2), 0.0  # the sums over strata of weight x (least, greatest), and of the weights
     searches = sampled.searches
     for stratum in sorted({*sampled.stratum.tolist(), *sampled.left_out} - {OUTSIDE}):
         members = sampled.stratum == stratum
@@ -177,13 +179,13 @@ def bounds_of_estimate(
         may = members & possible & ~certain
         if not searches[must].any():
             return float("nan"), float("nan")
-        share = searches[members].sum() + sampled.left_out.get(stratum, 0.0)
+        weight = searches[members].sum() + sampled.left_out.get(stratum, 0.0)
         # The greatest mean is the least one of the values with the other sign.
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])
-        ends = ends + share * np.array([least, greatest])
-        total_share += share
-    return tuple((ends / total_share).tolist()) if total_share else (float("nan"), float("nan"))
+        ends = ends + weight * np.array([least, greatest])
+        total_weight += weight
+    return tuple((ends / total_weight).tolist()) if total_weight else (float("nan"), float("nan"))
 
 
 def _least_mean(must: np.ndarray, of_must: np.ndarray, may: np.ndarray, of_may: np.ndarray) -> float:

@@ -38,13 +38,15 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
     at_once = max(1, ROWS_AT_ONCE // rows)  # draws
     for start in range(0, draws, at_once):
         size = min(at_once, draws - start) * rows
-        # `order` is flat, place after place: looking up one index takes half the time of two.
+        # The permutations begin with each column at its own place. `order` is flat, place after place, with `size`
+        # cells each, one for each draw and row: looking up one index takes half the time of two.
         order = np.repeat(np.arange(columns, dtype=index_type), size)
         cells = np.arange(size)
         places = order.reshape(columns, size)  # the same memory, by place
         # Fisher-Yates for all rows and draws at once: the last place swaps with a random one up to itself.
         for last in range(columns - 1, 0, -1):
-            # For each row and draw, the index in `order` of the place that the last one swaps with.
+            # For each cell, the index in `order` of the place that the last one swaps with. The numbers that are
+            # drawn have a small type: times an intp they are int64, and cannot overflow.
             partner = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
             moved = order[partner]
             order[partner] = places[last]

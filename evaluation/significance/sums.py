@@ -19,9 +19,10 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
     columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries] with up to ROWS_AT_ONCE
     rows, each of which adds up to at most `heaviest`.
     """
-    numbers, step = whole_steps(columns, heaviest)
+    numbers, step = whole_steps(columns, heaviest)  # the columns are numbers * step, and all numbers are whole
     queries, width = numbers.shape
-    # A matrix product is of at most ROWS_AT_ONCE rows x `depth` queries x COLUMNS_AT_ONCE columns.
+    # A matrix product is of at most ROWS_AT_ONCE rows x `depth` queries x COLUMNS_AT_ONCE columns, and so takes at
+    # most MOST_MULTIPLICATIONS. A width of 0 counts as 1, since nothing can be divided by 0.
     depth = MOST_MULTIPLICATIONS // (ROWS_AT_ONCE * min(COLUMNS_AT_ONCE, max(1, width)))
     for rows in weights:
         sums = np.zeros((len(rows), width))

@@ -72,9 +72,9 @@ def lists_of(night: Night) -> dict[int, np.ndarray]:
 def unjudged(night: Night) -> dict[tuple[int, int], int]:
     """The unjudged documents on which the night's differences to its baselines rest: {(query, document): place}.
 
-    query, document: pks; place: the better one of the two lists that are compared, the lowest over all baselines.
-    A document that both lists return counts only where there is no other one. Without a baseline all unjudged
-    documents of the night count.
+    query, document: pks; place: the document's best place, from 1, in the lists of the night and of its baselines.
+    A document that both compared lists return counts only where there is no other one. Without a baseline all
+    unjudged documents of the night count.
     """
     watch = night.watch
     verdicts = night.verdicts.select_related("system")
@@ -82,7 +82,8 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     data, judgments = read(watch.collection, asked)
     pks = data.queries["pk"].to_numpy()
     tonight = ranked(night, pks, night.rankings)
-    # An empty list for each query has no document in common with the night.
+    # In place of a baseline: compared with an empty list for each query, all documents of the night are at another
+    # place.
     empty_lists = rankings_of([np.empty(0, np.uint32)] * len(pks))
     baselines = list(data.rankings.values()) if asked.systems else [empty_lists]
     depth = depth_of(watch, asked)

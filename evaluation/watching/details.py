@@ -53,9 +53,11 @@ def _why(night: Night, query: Query, place: int) -> str:
 
 
 def side_by_side(night: Night, query: Query) -> dict[str, Any]:
-    """The context of one query: the list of the night, and those that it is compared with.
+    """The context of one query: the list of the night, and the lists that it is compared with.
 
-    In a row, `place` is that of the document in the list of the row, and `tonight` that in the list of the night.
+    columns: one for each list, with a row for each document. `place` is its place in this list, and `tonight` its
+    place in the list of the night, None where it is not shown there; `document` is None if it was deleted, `grade`
+    if nobody judged it. failed: why the night has no answer to the query; "" where it has one.
     """
     lists = _lists(night, query)
     documents = Document.objects.only("key", "title", "collection").in_bulk({*chain.from_iterable(lists.values())})

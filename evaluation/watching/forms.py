@@ -58,7 +58,10 @@ class WatchForm(forms.ModelForm):
         }
 
     def __init__(self, *args, collection: Collection, **kwargs) -> None:
-        """The form of `instance`, a new or stored watch; its measure and its options are two fields."""
+        """The form of `instance`, a new or stored watch.
+
+        `Watch.asked`, option → text, becomes two fields: the measure, and the options that are not the default.
+        """
         watch = kwargs["instance"]
         # A new watch asks what pages of the collection show.
         asked = watch.asked or dict(Asked.of(collection).texts)
@@ -67,7 +70,7 @@ class WatchForm(forms.ModelForm):
             "measure": asked["measure"],
             "days": [str(day) for day in watch.days],
             "options": " ".join(f"{name}={text}" for name, text in options.items()),
-            **(kwargs.get("initial") or {}),
+            **(kwargs.get("initial") or {}),  # what the caller gives takes the place of these
         }
         super().__init__(*args, **kwargs | {"initial": initial})
         self.collection, self.offered = collection, OFFERED_MEASURES
@@ -118,7 +121,8 @@ class WatchForm(forms.ModelForm):
             # With options it is not known which of the two fields is wrong.
             self.add_error(None if options else "measure", as_sentence(error))
             return
-        # All of it is kept, so that the numbers stay when the default of the collection changes.
+        # Also the options that were left out are kept: the numbers stay the same when the default options of the
+        # collection change.
         self.instance.asked = DEFAULTS | dict(asked.texts)
         if not asked.measure.more_is_better:
             problem = f"A higher {asked.measure} is not better. Choose another measure, such as nDCG@10."

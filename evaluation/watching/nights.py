@@ -135,8 +135,10 @@ def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
 def work(job: Job, progress: Progress) -> PullReport:
     """Ask the engine for a night in one turn of its job, and after the last turn store all answers in the night.
 
-    A job has turns of SECONDS_PER_TURN, so that others get theirs. Returns the report of the job after its last
-    turn, and raises Unfinished after any other. ValueError, with which the night becomes a gap, without an engine.
+    A job has turns of SECONDS_PER_TURN, so that other jobs get theirs. Returns the report of the job after its
+    last turn, and raises Unfinished after any other. Raises ValueError where the watch has no engine any more; the
+    night then becomes a gap. With the option "twice" some queries are asked a second time at once, which tells how
+    far the engine differs from itself.
     """
     night = Night.objects.select_related("watch__engine").filter(pk=job.options["night"], job=job).first()
     if night is None or night.watch.engine is None:
@@ -269,7 +271,8 @@ def as_gap(night: Night, problem: str) -> Night:
 def forget_old() -> None:
     """Delete the nights that are older than their watch keeps them, and rankings that no night has.
 
-    The last night and the last one with a verdict of each kind stay, since the next one continues from them.
+    The next night continues from the last night, and from the last one with a verdict against each kind of
+    baseline. So these stay, however old they are.
     """
     for watch in Watch.objects.all():
         oldest_kept = timezone.now() - timedelta(days=watch.keep_days)

@@ -17,7 +17,7 @@ FEWEST_NIGHTS = 2  # of a chart
 
 
 def charts(watch: Watch, points: Sequence[Point]) -> dict[str, Chart]:
-    """The charts of means ("nights"), of judged shares ("judged"), and of differences by kind of baseline.
+    """The charts of means ("nights"), of judged shares ("judged"), and of differences to a baseline (its kind).
 
     A chart with fewer than FEWEST_NIGHTS nights is left out. points: the oldest first.
     """

@@ -40,7 +40,7 @@ class Means:
     unjudged: int  # results above the cutoff that nobody judged
     results: int  # all of them
     plain: float | None  # the mean over queries, where `mean` is over all searches of a log
-    traffic: float | None
+    traffic: float | None  # the share of these searches whose queries count in `mean`
     label: str  # the measure and its options
     judgments: int  # of the collection at that moment
     judgments_version: str  # equal for two nights with the same judgments
@@ -63,18 +63,19 @@ class Scored:
     def means(self) -> Means:
         """The mean of the night and what stands beside it.
 
-        For the evaluation, each query of the collection without a ranking is undefined. Of these, the watch does
-        not ask for some, and those that it asks for are gaps.
+        A query without a ranking tonight is a gap if the watch asked for it. The watch did not ask for a query
+        that lacks its tag, nor for one that is newer than the night.
         """
         standing = self.evaluation.standing(TONIGHT)
         unjudged, results = self.evaluation.holes_of(TONIGHT)
-        is_answered = np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)
-        unanswered = int((~is_answered).sum())
+        has_ranking = np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)
+        without_ranking = int((~has_ranking).sum())  # gaps, and queries that the watch does not ask for
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries", "plain", "traffic")
         return Means(
             **{name: getattr(standing, name) for name in names},
-            gaps=unanswered - self.not_asked,
-            undefined=max(standing.undefined - unanswered, 0),
+            gaps=without_ranking - self.not_asked,
+            # The undefined queries include all without a ranking, which count in no mean: it is never below 0.
+            undefined=max(standing.undefined - without_ranking, 0),
             unjudged=unjudged,
             results=results,
             label=self.evaluation.label,
@@ -102,7 +103,7 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
     the watch asks has no meaning any more, such as with a scale that changed.
     """
     watch = night.watch
-    # In the order in which they were chosen: the latest one of each kind remains.
+    # Kind → the baseline. They come in the order in which they were chosen: the last one of each kind remains.
     latest = {baseline.kind: baseline for baseline in watch.collection.baselines.select_related("system")}
     frame = record.queries_of(watch.collection)
     queries = frame["pk"].to_numpy()

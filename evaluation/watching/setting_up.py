@@ -69,7 +69,8 @@ def keep(watch: Watch, **detail: Any) -> Watch:
 def run(watch: Watch) -> Night:
     """Begin a night now, beside those of the timetable.
 
-    It is a gap if the engine cannot be asked. ValueError where the watch has no engine, or a night is at work.
+    The night is a gap if the engine cannot be asked. ValueError where the watch has no engine, or where another
+    night of it is not over yet: it is still to be answered or scored.
     """
     if not watch.engine_id:
         raise ValueError(f"{watch} asks no engine. Name a system whose rankings are those of the night")

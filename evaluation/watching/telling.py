@@ -127,6 +127,7 @@ def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]
     for verdict in verdicts:
         if verdict.kind == Kind.WORSE:
             difference = verdict.numbers["difference"]
+            # Tonight minus the baseline, so that a loss is below 0.
             by_how_much = "" if difference is None else f" by {-difference:.3f}"
             text = f"{watch} is worse than {verdict.name}{by_how_much}."
             # All nights of a path, a run of nights that are tested together, have one key: an alarm is told once.

@@ -9,8 +9,8 @@ DAYS_A_WEEK = 7
 def following(after: datetime, at: time, days: list[int], zone: str, from_day: date | None = None) -> datetime:
     """The first moment after `after` at this time of day, on one of these days of the week (0: Monday).
 
-    from_day: the first day that counts, such as that after a holiday. Where a clock is set forward over the time,
-    it is the moment one hour later by the clock.
+    from_day: the first day that counts, such as that after a holiday; None: any day. Where a clock is set forward
+    over this time of day, so that the day lacks it, the moment is one hour later by the clock.
     """
     there = ZoneInfo(zone)
     day = after.astimezone(there).date()

@@ -120,7 +120,7 @@ def by_todays_judgments(watch: Watch) -> dict[int, float | None]:
 
 
 def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
-    """As `by_todays_judgments`, not cached."""
+    """The means that `by_todays_judgments` caches: by id of the night, None where no query counts."""
     queries = queries_of(watch.collection)["pk"].to_numpy()
     data, _ = read(watch.collection, asked_of(watch))
     sampled = sampled_of(data.queries, data.left_out_queries)
@@ -129,6 +129,7 @@ def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     means = {}
     for night in nights:
         ranking_of = dict(zip(night.queries.tolist(), night.rankings.tolist(), strict=True))
+        # 0: the night did not ask for the query, or it is a gap. It then has no value.
         values = np.array([value_of.get((pk, ranking_of.get(pk, 0)), np.nan) for pk in queries.tolist()])
         mean = mean_of(values, sampled)
         means[night.pk] = None if np.isnan(mean) else float(mean)
@@ -165,9 +166,9 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
 
 
 def chart_rows(points: Sequence[Point]) -> list[dict]:
-    """The rows of the chart of means. A night without a mean has none.
+    """The rows of the chart of means, one for each night that has a mean.
 
-    A line joins the nights of one stretch. A night without a mean ends it.
+    A line joins the rows with the same number of a stretch. A night without a mean has no row, and ends a stretch.
     """
     rows, stretch = [], 0  # stretch: the number of nights without a mean so far
     for point in points:
@@ -184,7 +185,8 @@ def chart_rows(points: Sequence[Point]) -> list[dict]:
 def difference_rows(points: Sequence[Point], kind: str) -> list[dict]:
     """The rows of the chart of differences to a kind of baseline, one for each night that has a difference.
 
-    A line joins the rows of one stretch. A gap, and a new system as baseline, end it.
+    A line joins the rows with the same number of a stretch. A night without a difference ends a stretch, and so
+    does a new system as baseline.
     """
     # stretch: the number of times that the line was broken; baseline: the system of the last night with a
     # difference
@@ -244,7 +246,7 @@ def _flat(point: Point) -> dict[str, Any]:
 
 
 def as_json(point: Point) -> dict[str, Any]:
-    """The members of a night in JSON."""
+    """The members of a night in JSON. noise: how far the engine's second answers differ (`turns.difference`)."""
     verdicts = [
         {
             "baseline": kind,

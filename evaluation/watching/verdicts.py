@@ -91,9 +91,9 @@ class Compared:
         counted = common_queries(values) & baseline.present
         if sampled is not None:
             counted &= sampled.stratum != OUTSIDE
-        # The unjudged documents that the two rank at different places.
+        # The unjudged documents that the two rank at different places, a row for each.
         moved = holes.moved(evaluation.judgments, tonight, baseline, night.depth)
-        moved = moved[counted[moved["query"]]]
+        moved = moved[counted[moved["query"]]]  # only those of counted queries
         why_not_expected = night.why_not_expected
         if not why_not_expected and not night.expected.keys() >= set(names):
             why_not_expected = "a system came or went while the night was scored"
@@ -203,13 +203,15 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     watch = night.watch
     differences, keys = compared.tested
     readings = [reading + watch.margin for reading in differences]  # only a loss above the margin counts
-    days = max((night.due_at - watch.created_at).total_seconds() / 86_400, 0.0) + 1  # with the first night
-    accrued = nightly.budget(watch.budget / len(KINDS), days)  # what of the budget may be spent by this night
+    # With one day for the first night. No less than that, should the clock have been set back.
+    days = max((night.due_at - watch.created_at).total_seconds() / 86_400, 0.0) + 1
+    # The baselines share the budget of a year equally. This much of one share may be spent by this night.
+    accrued = nightly.budget(watch.budget / len(KINDS), days)
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued - path.spent_before  # on this path
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    # The readings differ in unjudged documents. An alarm needs both; a plain one only the first, as the options
-    # say.
+    # The two readings treat unjudged documents in different ways, and an alarm has to hold in both. A plain alarm
+    # has to hold only in the first reading, which treats them as the options say.
     is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
         return Test(look, is_plain_alarm, allowed=accrued)
@@ -254,6 +256,7 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
         f"{second_name}_high": second.high,
         "p": look.p if look else None,
         "allowed": test.allowed,
+        # JSON has no infinity, which is the threshold where no flip may cross, or every flip may.
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
         "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
         "skewed": nightly.is_skewed(plain_differences),
@@ -331,6 +334,7 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     plain, second = one_night
     # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
     # a night of which the last verdict was that judgments decide it.
+    # Where there were no expected gains, which `without` says why, the second reading had the best judgments.
     second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
     if before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference):
         return False

@@ -202,7 +202,7 @@ def import_batch(
 ) -> dict:
     """Import the rows of a batch, with the choices that `run_import` takes, and return the fields of `Imported`.
 
-    `rows`: (JSON pointer into the batch, row).
+    `rows`: (JSON pointer into the batch, row). `idempotency_key`: see `receipts`; None: the client sent none.
     """
     collection = collection_in(request, slug, Scope.IMPORT)
     pointers, lines = [""], []  # the pointer of each line, counted from 1; of the whole body for line 0
@@ -233,7 +233,7 @@ def report_of(run_import: Callable[..., Report], collection: Collection, content
         for _ in range(IMPORT_TRIES):
             source = Source(BATCH_NAME, io.BytesIO(content))  # each try reads the batch from its beginning
             report = run_import(collection, [source], format="jsonl", **choices)
-            if not report.clashed:
+            if not report.clashed:  # nobody else wrote meanwhile
                 break
     except ValueError as error:
         raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error

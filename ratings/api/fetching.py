@@ -100,7 +100,10 @@ def get_fetch(request: TokenRequest, slug: str, fetch: int):
 
 
 def fetch_json(job: Job) -> dict:
-    """The state of a fetch: how far it is, and once it is over what it brought and its gaps."""
+    """The state of a fetch as `FetchOut`: how far it is, and once it is over what it brought and its gaps.
+
+    The job of a fetch that is not over has an empty report.
+    """
     report = job.report
     progress = step(job)
     return {
@@ -112,7 +115,7 @@ def fetch_json(job: Job) -> dict:
         "message": progress.message,
         "started_at": job.started_at,
         "ended_at": job.ended_at,
-        "rankings": report.get("counts", {}).get("new", 0),
+        "rankings": report.get("counts", {}).get("new", 0),  # what is new of a fetch are rankings
         "gaps": [{"query": query, "problem": problem} for query, problem in report.get("failed", [])],
         "twice": report.get("twice") or None,
         "facts": report.get("facts", []),

@@ -199,7 +199,8 @@ def list_my_ratings(request: TokenRequest, slug: str, asked: Q[OfOwn]):
 def used_keys(rater: Rater, rows: list[OwnIn], tasks: list[queue.Task | None]) -> set[int]:
     """The places of rows, from 0, whose key came with another rating, in this batch or before.
 
-    `tasks`: the task of each row, None where the rater has none.
+    The client makes a key for each rating, so that a rating that is sent twice is saved once. `tasks`: the task of
+    each row, None where the rater has none.
     """
     with_task = [place for place, task in enumerate(tasks) if task]
     are_used = queue.used(rater, [(tasks[place], rows[place].key) for place in with_task])
@@ -224,7 +225,7 @@ def checked_rating(
     if key_is_used:
         return None, [position | {"pointer": f"/ratings/{place}/key", "detail": KEY_USED}]
     data = row.model_dump(exclude={"token", "key"}, exclude_none=True) | {"client_key": row.key}
-    if row.seconds is not None:
+    if row.seconds is not None:  # a longer visit says nothing about the effort
         data["seconds"] = min(row.seconds, LONGEST_VISIT)
     form = RatingForm(data, collection=rater.collection)
     if form.is_valid():

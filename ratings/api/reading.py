@@ -234,6 +234,7 @@ def list_collections(request: TokenRequest, asked: Q[OfPage]):
     roles = dict(user.memberships.values_list("collection", "role"))
 
     def with_role(collection: Collection) -> dict:
+        # "": the person became a member between the two queries.
         role = Role.ADMIN if user.is_superuser else roles.get(collection.pk, "")
         return collection_json(collection, role)
 
@@ -249,7 +250,7 @@ def make_collection(request: TokenRequest, body: CollectionIn):
     scale = sorted(Step(Decimal(grade.value), grade.label, grade.meaning) for grade in body.grades)
     try:
         collection = making.make(body.slug, body.name or body.slug, scale)
-    except ValidationError as error:
+    except ValidationError as error:  # `CollectionIn` checked the form of all values, so the slug is taken
         detail = f"There is a collection {body.slug} already. Choose another slug."
         raise Problem(409, detail, kind="exists", errors=[{"pointer": "/slug", "detail": detail}]) from error
     return whole_collection(collection, Role.ADMIN)

@@ -86,7 +86,8 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
     try:
         with transaction.atomic():
             _write(locked, wanted)
-    except (IntegrityError, RestrictedError) as error:  # the scale has an added value, or a removed grade is used
+    # Somebody added the same value meanwhile, or gave a grade that is removed.
+    except (IntegrityError, RestrictedError) as error:
         raise Outdated from error
     locked.relevant_from = wanted.relevant_from
     locked.scale_version += wanted.changes_grades  # True counts as 1
@@ -134,7 +135,10 @@ def _grade_consequences(wanted: Change, used: Mapping[int, Use]) -> Iterator[str
 def _relevance_consequences(
     before: Decimal, scale: list[Grade], wanted: Change, used: Mapping[int, Use]
 ) -> Iterator[str]:
-    """Sentences on what changes if documents are relevant from another grade on; none if it stays `before`."""
+    """Sentences on what changes if documents are relevant from another grade on; none if it stays `before`.
+
+    `used`: grade id → its use. A grade that nothing uses is not in it.
+    """
     after = wanted.relevant_from
     if after == before:
         return

@@ -235,7 +235,7 @@ class ScaleForm(Versioned, forms.Form):
         self._refuse_twins()
         if any(form.errors for form in grade_forms):
             raise forms.ValidationError("Correct the marked fields below.")
-        if self.errors:
+        if self.errors:  # of this form's own fields
             return
         relevant_from = self.cleaned_data["relevant_from"]
         self.wanted = self._wanted(relevant_from)

@@ -31,6 +31,7 @@ def make(
 ) -> Collection:
     """The new collection. With `by`, this person becomes its admin, and it gets first guidelines.
 
+    `relevant_from`: the lowest grade that counts as relevant; None: the default of the field.
     Raises ValidationError by field of Collection, also if somebody takes the slug at the same moment.
     """
     collection = Collection(slug=slug, name=name, description=description)
@@ -46,7 +47,7 @@ def make(
     note(Act.MADE, collection)
     if by:
         Membership.objects.create(collection=collection, user=by, role=Role.ADMIN)
-        versions.publish(collection, first_text(collection.grades.all()), base=0)
+        versions.publish(collection, first_text(collection.grades.all()), base=0)  # 0: no version before
     return collection
 
 

@@ -27,7 +27,7 @@ def put_away(collection: Collection) -> None:
     in_use = Collection.objects.filter(pk=collection.pk, put_away_at=None)
     if not in_use.update(put_away_at=timezone.now()):
         return
-    for rater in collection.raters.filter(user__isnull=False):
+    for rater in collection.raters.filter(user__isnull=False):  # without an account a rater holds nothing
         members.stop(rater)  # gives their leases to others
     call_at_stop(collection)
     note(Act.PUT_AWAY, collection)

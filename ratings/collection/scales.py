@@ -62,7 +62,7 @@ def read(text: str) -> list[Step]:
         if not line.strip():
             continue
         try:
-            new_step = step(*line.split(":", 2))
+            new_step = step(*line.split(":", 2))  # label and meaning may be missing; a meaning may have colons
             if new_step.value in steps:
                 raise ValueError(f"the value {new_step.short} appears twice")
         except ValueError as error:

@@ -122,7 +122,7 @@ def _queries(collection: Collection) -> dict:
 
 
 def _documents(collection: Collection) -> dict:
-    """What the page says of the documents, and the act that comes next."""
+    """What the page says of the documents, and the act that comes next. A bare document has only a key."""
     n = collection.documents.count()
     texts = {"title": "Documents", "page": "imports", "parameters": "?kind=documents"}
     if not n:
@@ -138,7 +138,10 @@ def _documents(collection: Collection) -> dict:
 
 
 def _presentation(collection: Collection) -> dict:
-    """What the page says of the presentation, and the act that comes next."""
+    """What the page says of the presentation, and the act that comes next.
+
+    The presentation says how raters see documents. A refused picture could not be fetched or read: it is missing.
+    """
     texts = {"title": "Presentation", "page": "presentation"}
     latest = collection.latest_presentation()
     if not latest:
@@ -168,7 +171,7 @@ def _pool(collection: Collection, systems: list[System], *, is_done: bool) -> di
     """
     texts = {"title": "Pool", "act": "Choose what is rated", "page": "pool"}
     if waiting := ratings_left(collection):
-        if present_pace := pace(collection):
+        if present_pace := pace(collection):  # None as long as no grade was timed
             cost = f", about {hours(present_pace.hours(waiting))}"
         else:
             cost = "; the hours are known after some grades"
@@ -177,6 +180,7 @@ def _pool(collection: Collection, systems: list[System], *, is_done: bool) -> di
         return texts | {"state": "Nothing waits to be rated. Ratings are here.", "act": "Change the pool"}
     if not systems:
         return texts | {"state": "What raters are asked: the top of what the systems return. It needs runs."}
+    # The address proposes a pool: the first documents of all systems, and one rating of each.
     parameters = "&".join([f"?depth={PROPOSED_DEPTH}&wanted=1", *(f"systems={system.pk}" for system in systems)])
     return texts | {"state": "No rating is wanted yet.", "parameters": f"{parameters}#plan"}
 

@@ -47,6 +47,7 @@ def write(
         ids = Ids(collection)
         for table in in_archive(judges=judges, samples=collection.samples.exists()):
             rows = () if copied and not table.copied else lines(table, ids)
+            # `large`: a table may have 2 GB or more.
             file.writelines(archive.add(table.member, _encoded(rows, table.member, progress), large=True))
         digests = _digests(collection)
     # The id and the list of members are of the tables alone, whose lines have the hashes of the pictures.

@@ -132,13 +132,17 @@ def write(path: Path, *, progress: Progress = silent) -> dict:
 
 
 def _write(file: BinaryIO, made_at: datetime, progress: Progress) -> dict:
-    """Write the files of the stores and the tables, and return the manifest."""
+    """Write the files of the stores and the tables, and return the manifest.
+
+    Its "missing" names the files that rows need, such as pictures, and that their store does not have.
+    """
     migrations = applied_migrations()
     apps = MigrationExecutor(connection).loader.project_state(migrations).apps
     archive = FixedZip()
     last_ids = {}
     missing = []
-    # Files come first: the older the snapshot, the more of its files may have been deleted meanwhile.
+    # Files come first: the older the snapshot, the more of its files may have been deleted meanwhile. `is_needed`:
+    # whether a row still needs the file; an import that is over needs its own no more.
     for store, referenced in stores.REFERENCED.items():
         progress(store)
         for name, is_needed in sorted(referenced(apps).items()):
@@ -175,8 +179,9 @@ def last_id(model: type[Model]) -> int | None:
         else:
             cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [f'"{name}"', pk])
             (sequence,) = cursor.fetchone()
-            if sequence is None:
+            if sequence is None:  # the database gives no ids to this table
                 return None
+            # A sequence that was never called has given no id: then there is no row.
             cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
         (last,) = cursor.fetchone() or (None,)
     return last or None  # SQLite keeps a 0 where an insert gave no id
@@ -218,8 +223,12 @@ def restore(path: Path, *, progress: Progress = silent) -> dict:
 
 
 def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Progress) -> None:
-    """Load all tables and files. Raises Refused if the database has rows, and Unreadable if it keeps others."""
+    """Load all tables and files.
+
+    Raises Refused if the database has rows already, and Unreadable if it then has other rows than the backup.
+    """
     tables = tables_at(current_apps)
+    # Each table must be a file of the backup.
     if lacking := sorted(set(map(member_of, tables)) - manifest["members"].keys()):
         raise Unreadable(f"{name}, {lacking[0]}", "the file is missing", NOT_OURS_CURE)
     models = [model for model, _ in tables.values()]

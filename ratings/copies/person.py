@@ -101,14 +101,14 @@ def without_text(rows: QuerySet) -> QuerySet:
 
 
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
-    """Each event with the token of the task that the person saw.
+    """Each event with the token under which the person saw the task.
 
     A warm-up and a repeat are checks, which have tokens of their own. Any other task has the token of its pair.
     """
     rows = Check.objects.filter(rater__in=raters)
     checks: dict[tuple, Check] = {(row.rater_id, row.pair_id, row.kind): row for row in rows}
     for event in events:
-        act = event.undoes or event  # an undo concerns what the undone act did
+        act = event.undoes or event  # an undo has the task of the act that it undoes
         # A SKIP put off the repeat, if there was one by then, or else the pair.
         was_put_off = act.kind == Kind.SKIP
         check = checks.get((act.rater_id, act.pair_id, Kind.REPEAT if was_put_off else act.kind))

@@ -104,6 +104,7 @@ def _record(table: Table, line: bytes) -> dict[str, Any]:
         raise ValueError(too_long if len(line) == LONGEST_LINE else "the line is cut off")
     # One level more than in an import, where the fields of a document are the line itself.
     record = strict_json.loaded(line.decode(), deepest=strict_json.DEEPEST_NESTING + 1)
+    # A name is wrong if only one of the two has it.
     if wrong_names := sorted(record.keys() ^ set(table.archive)):
         raise ValueError(f"it must have exactly {', '.join(table.archive)}, and {wrong_names[0]!r} is wrong")
     rules.check(table.model, record)
@@ -240,7 +241,7 @@ def _end_job(job: Job | None, collection: Collection, restoring: "Restoring") ->
     if job is None:
         files = [{"name": Path(restoring.archive.name).name}]
         job = Job.objects.create(kind=Job.Kind.ARCHIVE, files=files, started_at=now, **end_of_job)
-    elif not job.mine().update(**end_of_job):  # cancelled, or another worker took it up
+    elif not job.mine().update(**end_of_job):  # the job was cancelled, or another worker took it up
         raise Superseded
     job.collection = collection
     report.job = job.pk
@@ -304,6 +305,7 @@ class Restoring:
                 self._refuse(table, number, problem)
             if table.model is Collection and records:
                 self.collection_values = dict(records[0][1])
+            # The file may have other lines than its number says, which is refused below: hence both guards.
             share = min(1.0, checked_lines / max(expected_lines, 1))
             progress(f"checking {table.member}", share, checked_lines)
             if self.report.refused >= REFUSALS_KEPT:
@@ -355,6 +357,7 @@ class Restoring:
                 line = lines_by_key.get(as_json(reference))
             else:
                 last_line = number - 1 if target is table else self.archive.counts[target.member]
+                # By its exact type: True is an int for isinstance, but no number of a line.
                 line = reference if type(reference) is int and 1 <= reference <= last_line else None
             record[name] = line
             if line is None:
@@ -379,7 +382,10 @@ class Restoring:
         return dict(rows.fetchall())
 
     def _picture_problems(self) -> Iterator[tuple[int, str]]:
-        """(number of a line, problem) of each wrong picture. Number 0: no line names it."""
+        """(number of a line, problem) of each wrong picture. Number 0: no line names it.
+
+        A line names the file of a small and of a large picture by their hashes.
+        """
         named_digests = set()
         for number, record in self.archive.records(TABLES[Picture]):
             for digest in filter(None, (record["small"], record["large"])):  # "": it is not fetched
@@ -437,6 +443,7 @@ class Restoring:
         if table.model is Ranking:
             ids_by_line = np.frombuffer(self.ids[Document], np.int64)
             ids = ids_by_line[np.array(record["documents"], np.int64)]
+            # In the form in which a PackedArrayField stores an array.
             row["documents"] = ids.astype("<u4").tobytes()
             row["scores"] = None if record["scores"] is None else np.array(record["scores"], "<f8").tobytes()
         elif table.model is Rating:
@@ -444,7 +451,7 @@ class Restoring:
             row["document_id"] = self.ids_of_pairs["document"][record["pair"]]
         elif table.model is Assignment:
             row["query_id"] = self.ids_of_pairs["query"][record["pair"]]
-            row["round"] = self.rounds_of_pairs.get(row["pair_id"], UNDRAWN)
+            row["round"] = self.rounds_of_pairs.get(row["pair_id"], UNDRAWN)  # UNDRAWN: no round drew the pair
         elif table.model is Job:
             row["kind"] = Job.Kind.RATINGS.value  # of the imports an archive has those of ratings alone
         return row

@@ -1,4 +1,8 @@
-"""The log of rounds as rows: one for each drawn pair, with the fields of its round."""
+"""The log of rounds as rows: one for each drawn pair, with the fields of its round.
+
+A unit of a round is the pairs of one query, which are drawn together. `key`, `rate` and `threshold` decide which
+units are drawn, and `within` is the chance of a pair in its unit: see `models.rounds`.
+"""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +45,9 @@ def pair_of(drawn: Drawn) -> dict[str, Any]:
     """The pair and its round by COLUMNS.
 
     Measure, options, systems and gains are of the aim, which says what the round was drawn for. They are as they
-    were stored, unchecked; None where the aim lacks them.
+    were stored, unchecked; None where the aim lacks them. A greedy pair was chosen for certain. It has no unit,
+    key, rate and within. born: how many rounds there were before the pair came to the pool; predicted: for each
+    gain but the lowest, the predicted chance that the pair has it or a higher one.
     """
     round, aim, seen = drawn.round, drawn.round.aim, drawn.round.seen
     return {

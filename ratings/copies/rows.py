@@ -18,7 +18,7 @@ Kind = RatingEvent.Kind
 def run(system: System) -> Iterator[RunLine]:
     """The results of the system, in the order of the queries. One database query for each ranking, and one more.
 
-    Results without scores get 1 / rank.
+    Results without scores get 1 / rank, which keeps their order.
     """
     rankings = system.rankings.select_related("query").order_by("query").iterator(chunk_size=100)
     for ranking in rankings:

@@ -32,7 +32,7 @@ def query_documents(request: HttpRequest, collection: Collection, asked: Asked, 
     context = page(request, collection, "queries", asked) | {
         "query": query,
         "systems": chosen,
-        "keep": kept(asked, chosen),
+        "keep": kept(asked, chosen),  # the query string with these options and systems, for links
         "cards": cards(collection, explained),
         "most": MOST_DOCUMENTS,
         "scale": list(collection.grades.all()),
@@ -41,10 +41,10 @@ def query_documents(request: HttpRequest, collection: Collection, asked: Asked, 
 
 
 def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[dict]:
-    """The context of the MOST_DOCUMENTS documents with the best ranks: each as a reader sees it, with its ranks.
+    """The context of the MOST_DOCUMENTS documents with the best ranks, a card for each.
 
-    ranks: (system, rank) pairs, with None where the system does not have the document. explained: explanations by
-    system. Three database queries.
+    drawn: the document as raters see it; grade: its judgment, None for none; ranks: (system, rank) pairs, with
+    None where the system does not have the document. explained: explanations by system. Three database queries.
     """
     # For each system the rank of each document, by pk.
     ranks_by_system = {
@@ -66,5 +66,5 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
             "ranks": [(name, of_system.get(pk)) for name, of_system in ranks_by_system.items()],
         }
         for pk in best
-        if pk in documents
+        if pk in documents  # it was not deleted meanwhile
     ]

@@ -50,7 +50,7 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         "listed": len(rankings.documents),  # documents in all rankings together
         "deepest": int(rankings.length.max(initial=0)),  # the length of the longest ranking
         "defined": len(counting_rows),  # queries that count
-        "below": any(row["below"] for row in counting_rows),
+        "below": any(row["below"] for row in counting_rows),  # whether a key explains this mark of rows
         **paged(request, rows, ROWS_PER_PAGE),
     }
     if counting_rows:
@@ -78,7 +78,11 @@ def main_measures(asked: Asked) -> list[Measure]:
 
 
 def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
-    """A row for each query, highest value first, those that count in no mean last. For the table and the chart."""
+    """A row for each query, for the table and the chart: highest value first, those that count in no mean last.
+
+    below: whether the value is below the score of an empty list; why: the reason why it counts in no mean, ""
+    where it counts; present: whether the system has a ranking for the query; length: that of the ranking.
+    """
     record, name = evaluation.table.record, system.name
     values = evaluation.values([name])[:, 0].tolist()
     below = evaluation.below([name])[:, 0].tolist()
@@ -98,12 +102,12 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
             "judged": none_for_nan(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
-            "keep": query_string.removeprefix("?"),
+            "keep": query_string.removeprefix("?"),  # for links of the table, which write the "?" themselves
             "url": reverse("query", args=[evaluation.collection, pk]) + query_string,
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]
-    # Those that count come first, the highest value first.
+    # False sorts before True: queries that count come first, the highest value first.
     return sorted(rows, key=lambda row: (row["why"] != "", -(row["value"] or 0)))
 
 
@@ -115,6 +119,7 @@ def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk:
     return Files(
         f"{collection.slug}-system-{system.pk}-{asked.measure}",
         table=lambda: csv_and_json.queries_with_texts(evaluated(collection, of_system, judgments=True)),
+        # True: also the values by query, as --per-query has them.
         json=lambda: csv_and_json.document(
             evaluated(collection, of_system, main_measures(asked)), True, older_texts(collection)
         ),

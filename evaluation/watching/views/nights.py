@@ -103,6 +103,7 @@ def night_page(
         # one. So the page shows the alarms of later nights that go on from this one, too.
         "standing": [alarm for alarm in alarms if alarm not in alarms_tonight and is_of_path(alarm, point)],
         "want": want or WantForm(),
+        # How many documents raters can be asked for.
         "unjudged": len(acts.unjudged(night)) if night.state == Night.State.TOLD else 0,
         "earlier": ended_nights.filter(due_at__lt=night.due_at).last(),
         "later": ended_nights.filter(due_at__gt=night.due_at).first(),

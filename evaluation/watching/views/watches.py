@@ -44,11 +44,11 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
     charts = pictures.charts(watch, points)
     context = frame(collection, SECTION) | {
         "watch": watch,
-        "last": told[-1] if told else None,
-        "gap": points[-1].night if points and points[-1].means is None else None,  # the last night, if it is one
+        "last": told[-1] if told else None,  # the point of the last night that is no gap
+        "gap": points[-1].night if points and points[-1].means is None else None,  # the last night, if it is a gap
         "alarms": watch.open_alarms(),
         "sides": trend.sides(watch, told[-1].verdicts if told else {}),  # both baselines, with the last verdicts
-        "at_work": watch.nights.exclude(state__in=ENDED).last(),
+        "at_work": watch.nights.exclude(state__in=ENDED).last(),  # a night that is not over yet, or None
         "today": "today" in request.GET,
         "charts": charts,
         "differences": [
@@ -56,7 +56,7 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
             for kind, label in Baseline.Kind.choices
             if kind in charts
         ],
-        **paged(request, points[::-1], NIGHTS_ON_PAGE),
+        **paged(request, points[::-1], NIGHTS_ON_PAGE),  # the newest first
     }
     return charted(request, "evaluation/watch.html", context)
 

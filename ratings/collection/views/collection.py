@@ -68,12 +68,13 @@ def deletion(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @admin_act
 def delete_collection(request: SignedInRequest, collection: Collection) -> HttpResponse:
+    """Delete the collection, if its name was typed to confirm this."""
     form = Confirmation(request.POST, expected=collection.name)
     if not form.is_valid():
         return deletion_page(request, collection, form)
     try:
         deleted = deleting.delete(collection, request.user)
-    except deleting.Gone as error:
+    except deleting.Gone as error:  # somebody else deleted it meanwhile
         raise Http404("No such collection.") from error
     until = f"{deleted.remove_at:%-d %b %Y, %H:%M} UTC"
     messages.success(request, f"{collection} is deleted. Until {until} it can be restored below.")
@@ -87,7 +88,10 @@ def collection_page(
     about: DescriptionForm | None = None,
     copy: CopyForm | None = None,
 ) -> HttpResponse:
-    """The page of the settings. `about` or `copy` is a form that was sent and refused: then the status is 400."""
+    """The page of the settings. `about` or `copy` is a form that was sent and refused: then the status is 400.
+
+    "about": the form of the name and the description. "makes": whether the person may make a copy.
+    """
     context = {
         **frame(collection, "collection"),
         "about": about or DescriptionForm(collection=collection),

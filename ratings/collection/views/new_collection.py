@@ -33,7 +33,7 @@ def make_collection(request: HttpRequest, maker: User) -> HttpResponse:
         collection = making.make(**form.facts, by=maker)
     except ValidationError as error:  # somebody took the name in the same moment
         for field, problems in error.message_dict.items():
-            form.add_error(field if field in form.fields else None, problems)
+            form.add_error(field if field in form.fields else None, problems)  # None: above the whole form
         return new_page(request, form)
     grades = counted(len(form.cleaned_data["scale"]), "grade")
     messages.success(request, f"{collection} is made, with {grades}. You are its admin.")

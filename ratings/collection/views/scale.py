@@ -32,10 +32,10 @@ def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
     before = collection.scale_version
     try:
         changing.change(collection, form.wanted, base=form.base)
-    except changing.Outdated:
+    except changing.Outdated:  # somebody changed the scale after the form was read
         collection.refresh_from_db()
         return scale_page(request, collection, sent=True)
-    if collection.scale_version == before:
+    if collection.scale_version == before:  # only `relevant_from` was changed
         messages.success(request, "Saved. The grades are as they were.")
     else:
         messages.success(request, f"The scale is changed, and is version {collection.scale_version} now.")
