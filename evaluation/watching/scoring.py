@@ -74,8 +74,8 @@ class Scored:
         return Means(
             **{name: getattr(standing, name) for name in names},
             gaps=without_ranking - self.not_asked,
-            # The undefined queries include all without a ranking, which count in no mean: it is never below 0.
-            undefined=max(standing.undefined - without_ranking, 0),
+            # The undefined queries of the standing include all without a ranking, which count in no mean.
+            undefined=standing.undefined - without_ranking,
             unjudged=unjudged,
             results=results,
             label=self.evaluation.label,
