@@ -29,7 +29,7 @@ def set_anchor(
     anchor.explanation = explanation.strip()
     anchor.save()
     if use == Anchor.Use.WARM_UP:
-        queue.retire([pair.pk], now=anchor.created_at)  # the time by which `remove_anchor` knows why
+        queue.retire([pair.pk], now=anchor.created_at)  # the same time tells `remove_anchor` why
     audit.note(audit.Act.ANCHOR, pair.query.collection, about=pair, use=use, grade=str(grade.value))
     return anchor
 

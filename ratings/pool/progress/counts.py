@@ -106,7 +106,10 @@ class Progress:
         return sum((work.repeats for work in self.counted), Share())
 
     def hints(self, work: Work) -> list[str]:
-        """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
+        """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers.
+
+        `work.gold` and `work.repeats` are shares. A share is below that of all raters if its whole interval is.
+        """
         pace, usual = work.pace, self.pace
         is_unread = pace is not None and pace.unread(work.too_fast)
         # The usual pace is that of raters who are not left out: there may be none.
@@ -115,7 +118,7 @@ class Progress:
             "too fast to have read": is_unread,
             "fewer gold hits than all raters together": work.gold.below(self.gold),
             "agrees less with themselves than all raters do": work.repeats.below(self.repeats),
-            "less than a third of the usual time": is_fast and not is_unread,
+            "less than a third of the usual time": is_fast and not is_unread,  # unless the first hint applies
         }
         return [hint for hint, applies in hints.items() if applies]
 

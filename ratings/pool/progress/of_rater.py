@@ -25,7 +25,7 @@ def work_on_page(rater: Rater) -> dict:
         "differing": _of_pairs(differing, "event"),
         "leases": _of_pairs(leases),
         "most": ROWS_OF_TABLE,
-        "now": timezone.now(),
+        "now": timezone.now(),  # a lease that ended earlier "ran out"
     }
 
 
