@@ -79,7 +79,7 @@ def anchors_page(
     anchors = Anchor.objects.filter(pair__query__collection=collection)
     anchors = anchors.select_related("grade", "pair__query", "pair__document")
     anchors = anchors.defer("pair__document__body", "pair__document__fields")
-    share_of_anchor = hit_shares(collection)
+    share_of_anchor = hit_shares(collection)  # without the anchors that nobody answered
     in_order = anchors.order_by("grade__value", "pair__query__key")
     rows = [(anchor, share_of_anchor.get(anchor.pk, Share())) for anchor in in_order]
     warm_ups = [row for row in rows if row[0].use == Anchor.Use.WARM_UP]

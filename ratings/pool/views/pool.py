@@ -180,7 +180,7 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
         "wanted": wanted_rows,  # how many pairs want how many ratings
         "requested": sum(row["n"] * row["wanted"] for row in wanted_rows),
         "left": left,
-        "pace": speed,
+        "pace": speed,  # None: it is not known
         "mixed": mixed,
         "mixed_hours": speed.hours(mixed) if speed else None,
         **paged(request, retired, ROWS_ON_PAGE),
