@@ -1,4 +1,7 @@
-"""Make a pair an anchor, and remove anchors."""
+"""Make a pair an anchor, which is a pair whose grade is known, and remove anchors.
+
+By a warm-up raters learn: they see its grade after their own. Gold tests them, and looks like any other pair.
+"""
 
 from datetime import datetime
 

@@ -1,4 +1,8 @@
-"""Pooling: choose the union of the systems' top documents to be rated."""
+"""Pooling: choose the union of the systems' top documents to be rated.
+
+A pair is a query and a document. Each rating that a pair wants is an assignment: open, leased to a rater, or done.
+No rater gets a retired pair any more, and its ratings stay.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,6 +2,10 @@
 
 Everything is counted from assignments, ratings, checks and events when it is needed. No counter is stored that
 could be wrong. The number of database queries does not depend on the data.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done. An extra one is for one rater, and
+beyond the number that is wanted. Surplus grades fill no wanted rating. Gold is a pair whose grade is known: a
+rater who gives the same grade has a hit. A repeat is a pair that a rater gets again.
 """
 
 from collections import defaultdict

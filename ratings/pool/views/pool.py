@@ -125,7 +125,7 @@ def change_pairs(
         form = PairsForm(request.POST, collection=collection)
         if not form.is_valid():
             return pool_page(request, collection, typed=form)
-        ids = form.cleaned_data["lines"]
+        ids = form.cleaned_data["lines"]  # `clean_lines` has replaced the lines by ids of pairs
     if changed := act(collection, ids):
         messages.success(request, f"{done}: {counted(changed, 'pair')}. {effect}")
     else:
