@@ -62,13 +62,16 @@ def say(line: str) -> None:
 
 
 def run_quietly(command: Sequence[str], failure: str, cure: str = "") -> None:
-    """Run a step. A terminal shows its latest line. Raises Refusal with its last error, or its last line."""
+    """Run a command. A terminal shows its latest line of output. Raises Refusal if the command fails.
+
+    The refusal says `failure`, then the last line that begins with "error" or else the last line, then `cure`.
+    """
     lines = []
     none, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     with subprocess.Popen(command, stdin=none, stdout=pipe, stderr=same, text=True, errors="replace") as step:
         for line in filter(None, map(str.strip, step.stdout or ())):
             lines.append(line)
-            if sys.stderr.isatty():
+            if sys.stderr.isatty():  # \r\x1b[K goes back to the start of the line and clears it
                 print(f"\r\x1b[K{line[:79]}", end="", file=sys.stderr, flush=True)
     if lines and sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -115,9 +118,11 @@ def install(make_venv: Sequence[str], venv: Path, requirements: str) -> None:
 
 
 def set_up(requirements: str, venv: Path = VENV) -> None:
-    """Install this lock file into `venv`. The stamp is written last, so half an install never counts.
+    """Install the lock file `requirements` into `venv`, unless that is done.
 
-    Until this process becomes another one, no other one installs or migrates.
+    The stamp file tells which lock file is installed. It is written last, so half an install never counts. ROOT
+    is locked until this process ends or becomes another one (`os.execv`), so that no other process installs or
+    migrates meanwhile.
     """
     import fcntl  # absent on Windows, which main() has already refused
 

@@ -79,9 +79,10 @@ def delete_account(user: User) -> str:
 
 
 def _delete_account(user: User, pseudonym: str) -> None:
-    """Delete the account, and replace its names in the audit by the pseudonym.
+    """Delete the account, and replace the person's names in the audit by the pseudonym.
 
-    These are the username and the names by which the person was invited, which invitations lose.
+    The audit has the username, and the name in each invitation that the person accepted. That name is removed from
+    the invitation, too.
     """
     for invitation in Invitation.objects.filter(accepted_by=user).exclude(name=""):
         invited = AuditEvent.objects.filter(act=Act.INVITED, collection=invitation.collection_id)
@@ -119,7 +120,10 @@ def clear_audit(rater: Rater, pseudonym: str) -> None:
 
 
 def clear_imports(rater: Rater, pseudonym: str) -> None:
-    """Replace the person's name by the pseudonym in the jobs of imports: files and columns may have that name."""
+    """Replace the person's name by the pseudonym in the jobs of imports: files and columns may have that name.
+
+    A job has the names of its `files`, its `options`, the names of the columns (`header`) and a `report`.
+    """
     names = names_pattern(rater)
 
     def cleared(value: Any) -> Any:

@@ -93,7 +93,7 @@ class TokenForm(forms.Form):
         """Offer the collections of the user, and the scopes that they may give a token in any of these."""
         super().__init__(*args, **kwargs)
         self.user = user
-        # Value of the field → its collection; None stands for all collections.
+        # Value of the field `collection` → the collection. EVERYWHERE → None, which stands for all collections.
         self.collections = {collection.slug: collection for collection in Collection.objects.visible_to(user)}
         choices = [(slug, collection.name) for slug, collection in self.collections.items()]
         if user.is_superuser:
@@ -105,9 +105,12 @@ class TokenForm(forms.Form):
         self.fields["scopes"].choices = [each for each in Scope.choices if each[0] in offered_scopes]
 
     def clean(self) -> None:
-        """Replace the slug by its collection, and refuse scopes that the user does not have there."""
+        """Replace the slug by its collection, and refuse scopes that the user does not have there.
+
+        More than MOST_TOKENS tokens of the user are refused, too.
+        """
         cleaned = self.cleaned_data
-        if self.errors:
+        if self.errors:  # a field is refused already, so its value is missing here
             return
         slug = cleaned["collection"]
         cleaned["collection"] = self.collections[slug]

@@ -82,6 +82,7 @@ def _refusals(collection: Collection) -> dict[str, str]:
             refusals[key] = reason
     for member in collection.memberships.select_related("user"):
         reason = f"is a member already, as {member.role}. Remove the line; the member's page changes the role."
+        # A member without full name or address adds the key "", which no visible name has.
         for name in (member.user.get_username(), member.user.get_full_name(), member.user.email):
             refusals[folded(name)] = reason
     return refusals

@@ -43,11 +43,13 @@ class SessionLimits(MiddlewareMixin):
         now = timezone.now()
         signed_in_at, _browser = request.session[SIGNED_IN_KEY]
         last_request_at = request.session.get(LAST_REQUEST_KEY, signed_in_at)
+        # The stored time lags behind by this interval at most, so a short limit needs a shorter one.
         seconds_between_updates = min(SECONDS_BETWEEN_UPDATES, most_idle / 4)
         idle_seconds = (now - datetime.fromisoformat(last_request_at)).total_seconds()
         signed_in_seconds = (now - datetime.fromisoformat(signed_in_at)).total_seconds()
         if idle_seconds > most_idle or signed_in_seconds > longest:
             logout(request)
-        # A request for "session" comes from no person: an open page asks by itself who is signed in.
+        # An open page asks for "session" by itself, to know who is signed in. That is no act of the person, so it
+        # must not make the session last.
         elif idle_seconds > seconds_between_updates and request.path != reverse("session"):
             request.session[LAST_REQUEST_KEY] = now.isoformat()

@@ -58,7 +58,7 @@ def send_invitations(invitations: Iterable[tuple[Invitation, str]]) -> list[Invi
                     mailed.append(invitation)
     except MAIL_ERRORS as error:
         log.error("Mail cannot be sent: %s", error)
-    # Stored, because nobody else sees a mailed link: whoever uses it owns the address.
+    # `members.sign_up` reads `mailed`: nobody else sees a mailed link, so whoever uses it owns the address.
     Invitation.objects.filter(pk__in=[invitation.pk for invitation in mailed]).update(mailed=True)
     return mailed
 

@@ -74,6 +74,7 @@ def invite(
 ) -> list[tuple[Invitation, str]]:
     """One invitation for each name, with its key. Only the hash of the key is stored.
 
+    `days`: how long the invitations are open. `by`: the account that invites; None: no account, and no limit.
     Raises limits.Reached for more than INVITATIONS_A_DAY by one account, and then makes none.
     """
     now = timezone.now()
@@ -135,7 +136,8 @@ def withdraw(invitation: Invitation) -> None:
 def accept(invitation: Invitation, user: User) -> Membership:
     """Make `user` a member, with the role of the invitation, and return the new membership.
 
-    Raises Gone. Raises MemberAlready or SuperuserCannotRate, and then leaves the invitation unused.
+    Raises Gone if the invitation is not open. Raises MemberAlready or SuperuserCannotRate, and then leaves the
+    invitation unused.
     """
     _refuse_superuser(user, invitation.role)
     if Membership.objects.filter(collection=invitation.collection_id, user=user).exists():
@@ -260,7 +262,8 @@ def _lock_to_change(membership: Membership, new_role: str | None, by_group: bool
     """Lock the membership and return it as it is stored now. `new_role`: None if it is about to end.
 
     Raises LastAdmin if the change would leave the collection without an admin. A group of the provider
-    (`by_group`) may do that, since superusers remain. Raises Membership.DoesNotExist for a removed member.
+    (`by_group`) may do that, since superusers remain, who are admins everywhere. Raises Membership.DoesNotExist
+    for a removed member.
     """
     # All admins are locked, and in one order: if two remove each other, the second waits and sees the change.
     admins = Membership.objects.filter(collection=membership.collection_id, role=Role.ADMIN)
@@ -287,10 +290,11 @@ def may_set_password(by: User, membership: Membership) -> bool:
         return False
     if user.user_permissions.exists() or user.groups.exists():  # such as the right to make collections
         return False
-    # In a collection of another admin even a rater reads the documents, and rates.
+    # The account must be a member of no collection in which `by` is not admin. There it would open the documents,
+    # even as a rater. A superuser is admin of every collection.
     administered = Membership.objects.filter(user=by, role=Role.ADMIN).values("collection")
-    of_other_admins = Membership.objects.filter(user=user).exclude(collection__in=administered)
-    return by.is_superuser or not of_other_admins.exists()
+    memberships_elsewhere = Membership.objects.filter(user=user).exclude(collection__in=administered)
+    return by.is_superuser or not memberships_elsewhere.exists()
 
 
 # Raters
@@ -323,7 +327,11 @@ def reactivate(rater: Rater) -> None:
 
 @transaction.atomic
 def change_terms(rater: Rater, **changed: Any) -> None:
-    """Set the limit, the weight of the grades or the queries (an empty list: all). Terms not named stay."""
+    """Set the terms that `changed` names; terms that it does not name stay.
+
+    "limit": how many grades the rater gives at most; None: no limit. "weight": of these grades in a weighted mean.
+    "queries": those whose pairs the rater gets; an empty list: all.
+    """
     limit, weight = changed.get("limit", rater.limit), changed.get("weight", rater.weight)
     weight_changes = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)

@@ -68,9 +68,10 @@ def is_listed(path: Path, digest: bytes) -> bool:
 
         def hash_from(position: int) -> bytes:
             """The hash of the first line that begins at this byte or after it; after the last line, b"~"."""
+            # `readline` skips the rest of the line that has the byte before the position. If a line begins at the
+            # position, that rest is a line end alone. At 0 there is nothing to skip.
             file.seek(max(position - 1, 0))
             if position:
-                # Skips the rest of a line: only its end, if the next line begins exactly at the position.
                 file.readline()
             return file.readline()[: len(digest)].upper() or b"~"  # which sorts after every hash
 

@@ -14,9 +14,10 @@ register.filter("account_key", account_key)
 
 @register.simple_tag
 def other_collections(user: User, collection: Collection | dict) -> list[dict]:
-    """Name, slug and role of the user's other collections that are not put away: the first by name.
+    """Name, slug and role of the user's other collections: the first SWITCHER_ENTRIES by name.
 
-    One query; none if access control has read them already, as `collection.own_memberships`.
+    `collection`: the one of the page; the desk gives it as a dict. Collections that are put away are left out. One
+    query; none if access control has read the memberships already, as `collection.own_memberships`.
     """
     slug = collection["slug"] if isinstance(collection, dict) else collection.slug
     if user.is_superuser:

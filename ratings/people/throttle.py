@@ -117,6 +117,7 @@ def _count_try(*limits: tuple[str, str, int]) -> Try:
     counts = []
     for kind, value, most in limits:
         seconds = DAY if kind == "mail_day" else MINUTE
+        # allauth writes a rate as "5/60s/key": 5 times in 60 seconds for each key.
         rate = {"action": kind, "config": {kind: f"{most}/{seconds}s/key"}, "key": _hashed(value)}
         # Without `limit_get` allauth would ask for the method of the request, which is None here.
         count = consume(None, app="ratings", limit_get=True, **rate)

@@ -28,7 +28,10 @@ USE_RESOLUTION = timedelta(minutes=1)  # of `last_used_at`
 def make(
     user: User, collection: Collection | None, *, name: str, scopes: Keys[str], days: int
 ) -> tuple[ApiToken, str]:
-    """A new token and its key, of which only the hash is stored. Raises ValueError for scopes beyond the role."""
+    """A new token and its key, of which only the hash is stored. `collection`: None for all collections.
+
+    Raises ValueError without scopes, and for scopes that the role of the user does not have.
+    """
     if not scopes:
         raise ValueError("a token needs at least one scope")
     if forbidden := set(scopes) - set(scopes_of(user, collection)):

@@ -110,7 +110,7 @@ def _write_event(pair: Pair, kind: str, now: datetime, **fields) -> None:
         kind=kind,
         created_at=now,
         scale_version=collection.scale_version,
-        guidelines_version=guidelines.version if guidelines else 0,
+        guidelines_version=guidelines.version if guidelines else 0,  # 0: there are none yet
         presentation_version=presentation.version if presentation else 0,
         **fields,
     )

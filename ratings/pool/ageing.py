@@ -29,15 +29,19 @@ def of_collection(collection: Collection) -> QuerySet:
 def to_older_text(ratings: QuerySet) -> QuerySet:
     """Those of the ratings that were given to another title or text than the document has now.
 
-    With `seen_title` and `seen_body`. Not those of a document that had no text then: its text was imported later.
+    Each comes with `seen_title` and `seen_body`, the text that the rater saw. A rating of a document that had no
+    text then is left out: the text was imported later.
     """
+    # The texts that imports replaced after the rating.
     changes = FormerText.objects.filter(document=OuterRef("document"), job__ended_at__gt=OuterRef("changed_at"))
-    # The first import after a rating replaced the text that the rater saw.
+    # The first of these imports replaced the text that the rater saw.
     first = changes.order_by("job__ended_at", "pk")
     seen = {"seen_title": Subquery(first.values("title")[:1]), "seen_body": Subquery(first.values("body")[:1])}
     # Most documents have no former text: without the first filter, the database would look for one of each rating.
     with_changes = ratings.filter(document__in=FormerText.objects.values("document"))
+    # `seen_title` is NULL if no import replaced the text after the rating.
     rows = with_changes.annotate(**seen).filter(seen_title__isnull=False).exclude(seen_title="", seen_body="")
+    # An import may have changed other fields alone, and a later import may have restored the text.
     return rows.filter(~Q(seen_title=F("document__title")) | ~Q(seen_body=F("document__body")))
 
 
@@ -68,9 +72,9 @@ class Aged:
 
 
 def aged_pairs(collection: Collection, ratings: QuerySet) -> list[Aged]:
-    """The pairs of these ratings, which have aged, those that matter most first. Six database queries.
+    """The pairs of these ratings, which have aged, the greatest `Aged.weight` first. Six database queries.
 
-    Their documents come without text: there may be very many.
+    The documents of the pairs come without text: there may be very many.
     """
     counts = ratings.order_by().values("pair").annotate(n=Count("pk"), oldest=Min("changed_at"))
     counts_by_pair = {row["pair"]: row for row in counts}

@@ -1,4 +1,7 @@
-"""Make a pair an anchor, and remove anchors."""
+"""Make a pair an anchor, which is a pair whose grade is known, and remove anchors.
+
+By a warm-up raters learn: they see its grade after their own. Gold tests them, and looks like any other pair.
+"""
 
 from datetime import datetime
 
@@ -29,7 +32,7 @@ def set_anchor(
     anchor.explanation = explanation.strip()
     anchor.save()
     if use == Anchor.Use.WARM_UP:
-        queue.retire([pair.pk], now=anchor.created_at)  # the time by which `remove_anchor` knows why
+        queue.retire([pair.pk], now=anchor.created_at)  # the same time tells `remove_anchor` why
     audit.note(audit.Act.ANCHOR, pair.query.collection, about=pair, use=use, grade=str(grade.value))
     return anchor
 

@@ -32,8 +32,10 @@ def count_again(rater: Rater) -> int:
 def of_many() -> dict[str, OfMany]:
     """The acts `leave_out` and `count_again` for several raters at once, by their names in addresses.
 
-    `fits`: whether the act changes anything for a rater. `harms`: its button warns. `refused_if_away`: it is
-    refused in a collection that is put away, in which nobody rates at the moment.
+    `label`: of the button. `says`: what the act does, for the page that asks. `done`: the end of the message
+    afterwards, which begins with "3 raters". `fits`: whether the act changes anything for a rater. `harms`: the
+    button warns. `refused_if_away`: the act is refused in a collection that is put away, in which nobody rates at
+    the moment.
     """
     return {
         "leave-out": OfMany(

@@ -1,4 +1,8 @@
-"""Pooling: choose the union of the systems' top documents to be rated."""
+"""Pooling: choose the union of the systems' top documents to be rated.
+
+A pair is a query and a document. Each rating that a pair wants is an assignment: open, leased to a rater, or done.
+No rater gets a retired pair any more, and its ratings stay.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,6 +96,7 @@ def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = No
     """
     now = now or timezone.now()
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
+    # Those of retired pairs too, which `want_fewer` also lowers. An extra assignment is beyond the number anyway.
     assignments = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
     counts_by_pair = assignments.values("pair").annotate(
         total=Count("pk"),
@@ -102,8 +107,8 @@ def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = No
     for total, done, held in counts_by_pair.values_list("total", "done", "held"):
         missing = max(0, wanted - done)
         held_beyond += max(0, held - missing)
+        free = total - done - held  # none is subtracted twice, since a done assignment has no lease
         # What raters hold fills the missing ratings first, and free assignments stay only for the rest.
-        free = total - done - held
         free_that_stay = max(0, missing - held)
         withdrawn += max(0, free - free_that_stay)
     return {"pairs": pairs.count(), "ratings": withdrawn, "held": held_beyond}
@@ -176,7 +181,7 @@ def holes(collection: Collection, system: System, depth: int) -> list[QueryHoles
         query_id, document_id = key
         hole = Hole(place_by_key[key], documents[document_id], key in wanted_keys, key in retired_keys)
         holes_of_query[query_id].append(hole)
-    rows = [QueryHoles(queries[pk], number_returned[pk], holes) for pk, holes in holes_of_query.items()]
+    rows = [QueryHoles(queries[pk], number_returned[pk], found) for pk, found in holes_of_query.items()]
     return sorted(rows, key=lambda row: natural(row.query.key))
 
 
@@ -294,6 +299,7 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     for pk, query_id, document_id, wanted, retired_at in pairs.values_list(*columns):
         state = _PairState(wanted, retired=retired_at is not None)
         states[query_id, document_id] = state_by_id[pk] = state
+    # An extra assignment is for one rater, beyond the ratings that are wanted.
     assignments = Assignment.objects.filter(collection=collection, extra=False)
     # A grade is surplus if its rater has no assignment of the pair, as of imported grades.
     own_assignment = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))

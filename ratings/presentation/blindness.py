@@ -32,7 +32,8 @@ def refuse_revealing(collection: Collection, presented: Presented) -> None:
 def revealing(collection: Collection, presented: Presented) -> Revealing | None:
     """The first path of a document's parts whose values are ranks, scores or names of systems, or else None.
 
-    The values of the documents are compared with the first rankings of each system. Two SQL queries a system.
+    A path, such as `price.amount`, names the value of a document that a part shows. The values are compared with
+    the first rankings of each system. Two SQL queries a system.
     """
     paths = list(dict.fromkeys(path for part in presented.document for path in part.paths))  # each once, in order
     system_names = set(collection.systems.values_list("name", flat=True))
@@ -49,8 +50,9 @@ def revealing(collection: Collection, presented: Presented) -> Revealing | None:
 
 
 def _fact_at(path: str, rankings: Iterable[Ranking], sources: Mapping[int, dict], system_names: set[str]) -> str:
-    """What the values at the path are in more than half of the rankings: "rank", "score", "system" or "".
+    """What the values at the path are in more than half of the rankings: "rank", "score", "system" or "" for none.
 
+    In such a ranking, each document that has a value has its rank, its score or the name of a system as the value.
     `rankings`: of one system. `sources`: document id → members of the document. `system_names`: of all systems.
     Rankings in which fewer than FEWEST_DOCUMENTS documents have a value are not compared.
     """

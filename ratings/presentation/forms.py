@@ -81,7 +81,7 @@ def with_row_moved(data: QueryDict) -> QueryDict:
     if f"{prefix}-{neighbour}-path" not in data:
         return data  # there is no row on that side
     exchanged = data.copy()
-    for name in ("kind", "path", "label", "unit", "opens", "DELETE"):
+    for name in ("kind", "path", "label", "unit", "opens", "DELETE"):  # all fields of a row but its place
         field, neighbour_field = f"{prefix}-{row}-{name}", f"{prefix}-{neighbour}-{name}"
         exchanged.setlist(field, data.getlist(neighbour_field))
         exchanged.setlist(neighbour_field, data.getlist(field))

@@ -32,7 +32,10 @@ class RenderedDocument(NamedTuple):
 def render_document(
     presented: Presented, source: Mapping[str, Any], pictures: Pictures = NO_PICTURES
 ) -> RenderedDocument:
-    """The document as HTML. The first part that is a title becomes its heading, and is not in the HTML."""
+    """The document as HTML. The first part that is a title becomes its heading, and is not in the HTML.
+
+    `source`: the members of the document. A piece is what one part shows of it.
+    """
     heading = next((part for part in presented.document if part.kind == "title"), None)
     title = "".join(piece.text for piece in pieces_of([heading], source)) if heading else None
     pieces = pieces_of([part for part in presented.document if part is not heading], source)
@@ -43,7 +46,7 @@ def render_document(
     return RenderedDocument(
         title,
         html=_html(pieces, frames),
-        bare=all(piece.kind == "link" for piece in pieces),
+        bare=all(piece.kind == "link" for piece in pieces),  # or nothing at all
         long=characters > FOLD_CHARACTERS or lines > FOLD_LINES,
         pieces=pieces,
         pictures=frames,

@@ -164,7 +164,8 @@ def last_name(path: str) -> str:
 def value_at(source: Mapping[str, Any], path: str) -> Any:
     """The value at a path; None if there is none. A member may also have the whole path as its name.
 
-    A name behind a list, as in `authors.name`, gives a list: the values of its members that have the name.
+    A step of the path is a name or an index. A name behind a list, as in `authors.name`, gives a list: the values
+    of its members that have the name.
     """
     if path in source:
         return source[path]

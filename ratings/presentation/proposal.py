@@ -48,9 +48,9 @@ def proposal(documents: Iterable[Mapping[str, Any]]) -> Presented:
 
 
 def _part_of(name: str, values: list) -> Part:
-    """The part for a member, of the kind that suits its name and its values. The first rule that holds decides.
+    """The part that shows a member, of the kind that suits its name and values. The first rule that fits decides.
 
-    `values`: those of the documents that have the member, at least one.
+    `values`: at least one, from the documents that have the member.
     """
     first, sample = values[0], values[:20]  # a few values show the kind of all
     if (currency := _currency.search(name)) and _are_numbers(sample):
@@ -65,7 +65,8 @@ def _part_of(name: str, values: list) -> Part:
     if isinstance(first, list):
         return Part("badge", name)
     if isinstance(first, int | float) and not isinstance(first, bool):
-        is_moment = _date.search(name) and first > 1e8  # seconds since 1970
+        # Seconds since 1970, from the year 1973 on. A smaller number, such as a year, is no moment.
+        is_moment = _date.search(name) and first > 1e8
         return Part("date" if is_moment else "field", name)
     if all(_day.match(text_of(value)) for value in sample):
         return Part("date", name)

@@ -27,7 +27,10 @@ class Busy(Exception):
 
 @contextmanager
 def turn(account: int) -> Iterator[None]:
-    """A context in which a file is made for the account. Raises Busy if it has one made, or too many others do."""
+    """A context in which a file is made for the account. This process makes FILES_AT_ONCE files at once at most.
+
+    Raises Busy if a file is made for the same account, or so many for others.
+    """
     with _lock:
         if account in _making:
             raise Busy(BUSY_FOR_YOU)
@@ -89,6 +92,7 @@ def sent(file: BinaryIO, name: str) -> FileResponse:
     if name.endswith((".zip", ".parquet", ".xlsx")):
         response["Content-Encoding"] = "identity"  # so that the response is not compressed a second time
     else:
+        # FileResponse gives application/octet-stream to a name whose ending it does not know.
         media_type = response["Content-Type"].replace("application/octet-stream", "text/plain")
         response["Content-Type"] = f"{media_type}; charset=utf-8"
     return response

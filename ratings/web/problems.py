@@ -78,11 +78,11 @@ class ProblemDocuments:
         response = self.get_response(request)
         if not request.path.startswith(API_ADDRESS) or response.status_code < 400:
             return response
-        if response.headers.get("Content-Type") == MEDIA_TYPE:
+        if response.headers.get("Content-Type") == MEDIA_TYPE:  # it is a problem document already
             return response
         problem = Problem(response.status_code).response()
         for name, value in response.headers.items():
-            # The other headers that begin with Content- describe the page in HTML.
+            # All others that begin with Content-, such as its length, describe the page in HTML that is replaced.
             if not name.startswith("Content-") or name == "Content-Security-Policy":
                 problem.headers.setdefault(name, value)
         return problem

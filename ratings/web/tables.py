@@ -10,10 +10,11 @@ Columns = Sequence[tuple[str, str, bool]]  # name in the address, text, whether 
 
 
 def heads(columns: Columns, sort: str | None = None) -> list[dict]:
-    """The heads of a table. With `sort`, they are links that sort.
+    """The heads of a table, as the context of its template.
 
-    `sort`: the name of the column by which the table is sorted now, after a "-" descending.
-    "state": how the column is sorted now; "sort": the order to which the link leads.
+    `sort`: the name of the column by which the table is sorted now, with a "-" before it if descending. Each head
+    is then a link that sorts: "state" says how its column is sorted now, "sort" is the order after a click. None:
+    the heads are texts without links.
     """
     cells = []
     for name, text, numeric in columns:

@@ -27,13 +27,13 @@ def apply(user: User, groups: frozenset[str]) -> None:
 def apply_superuser(user: User, in_group: bool) -> None:
     """Make the account a superuser's if it is in a group of superusers, and else take back what a group gave.
 
-    A right that was given by hand stays.
+    A right that was given by hand stays: a row of SuperuserByGroup tells that a group gave the right.
     """
     if in_group == user.is_superuser:
         return
     if in_group:
         SuperuserByGroup.objects.get_or_create(user=user)
-        members.give_back_all(user)
+        members.give_back_all(user)  # the pairs that they hold: a superuser must not rate
     else:
         deleted, _ = SuperuserByGroup.objects.filter(user=user).delete()
         if not deleted:  # the right was given by hand

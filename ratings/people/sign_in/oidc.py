@@ -101,7 +101,7 @@ def address_to_sign_in(request: HttpRequest, next_page: str) -> str:
 
     `next_page`: where they come back to.
     """
-    params = {"nonce": secrets.token_urlsafe(24)}
+    params = {"nonce": secrets.token_urlsafe(24)}  # 192 bits
     asked_again_at = None
     if request.user.is_authenticated:
         # They must show once more who they are, so the provider must ask for it, and say when they did.
@@ -312,7 +312,8 @@ def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
         raise Refused("the token names neither a person nor a session")
     if claims["iat"] < time.time() - LOGOUT_TOKEN_SECONDS - LEEWAY:
         raise Refused("the token is old")
-    # The use is remembered until the token would be refused as old, by whichever clock.
+    # The use is remembered until the token is refused as old, by the check above. The time that it was issued at
+    # (`iat`) may lie LEEWAY ahead of the clock here, hence LEEWAY twice.
     if not throttle.first_use("logout token", str(claims["jti"]), seconds=LOGOUT_TOKEN_SECONDS + 2 * LEEWAY):
         raise Refused("the token was used before")
     issuer = claims["iss"]

@@ -110,6 +110,6 @@ def account_page(
         "second_factors": second_factor.kinds_of(user),
         "memberships": user.memberships.filter(collection__slug__isnull=False).select_related("collection"),
         "former": former_raters.select_related("collection"),
-        "needed": erasure.is_needed(user),
+        "needed": erasure.is_needed(user),  # so that it cannot be deleted
     }
     return render(request, "ratings/account.html", context, status=400 if form else 200)

@@ -48,12 +48,12 @@ class FilterForm(forms.Form):
 
 @superuser_page
 def audit(request: HttpRequest, superuser: User) -> HttpResponse:
-    """The latest events, or those before the event in the address."""
+    """The latest events or, with ?before= and the id of an event, those before it."""
     form = FilterForm(request.GET, auto_id="audit_%s")
     status = 200 if form.is_valid() else 400
     events = form.filtered(AuditEvent.objects.all())
     before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 18:  # more digits are too many for an id
+    if before.isdecimal() and len(before) < 18:  # more digits may be too many for an id of 64 bits
         events = events.filter(pk__lt=int(before))
     rows = list(events[: EVENTS_PER_PAGE + 1])  # one more than the page shows tells whether there are older ones
     shown = rows[:EVENTS_PER_PAGE]

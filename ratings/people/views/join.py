@@ -116,7 +116,7 @@ def join_page(
 ) -> HttpResponse:
     """The page of an open invitation. `new`: the refused form of a new account; `refused`: why nobody joined.
 
-    It shows no button to a superuser who is invited to rate ("shut_out"), and says so to a member ("member").
+    A superuser who is invited to rate gets no button ("shut_out"). A member is told that they are one ("member").
     """
     user = request.user
     membership = None

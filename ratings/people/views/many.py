@@ -80,6 +80,7 @@ def withdraw_many(request: SignedInRequest, collection: Collection) -> HttpRespo
 @admin_act
 def invite_again(request: SignedInRequest, collection: Collection) -> HttpResponse:
     """Invite the people of chosen invitations once more, and show the new links. Former links no longer work."""
+    # Withdrawn and expired ones too. The name is "" if the person was erased.
     unused = collection.invitations.filter(accepted_at=None).exclude(name="")
     invitations = list(chosen_of(request, "invitation", unused))
     if not invitations:

@@ -201,21 +201,22 @@ def people_list_page(
     paging = paged(request, list_form.listed(everybody), PEOPLE_PER_PAGE)
     invitations = collection.invitations.select_related("created_by", "accepted_by")
     invitation_paging = paged(request, invitations, PEOPLE_PER_PAGE, by="invitations")
-    states = [(invitation, members.state_of(invitation)) for invitation in invitation_paging["page"]]
+    with_states = [(invitation, members.state_of(invitation)) for invitation in invitation_paging["page"]]
     member_roles = [person.role for person in everybody if person.membership]
     context = frame(collection, "people") | {
         **paging,  # "page", and "numbers" of the pages
         "people": members.with_work(paging["page"].object_list),
         "asked": list_form,  # which people are listed, and in which order
-        "all": len(everybody),
+        "all": len(everybody),  # also those that are not listed
         "heads": tables.heads(columns(), list_form.sort),
         "acts": many.acts(),
         # Whether all boxes of the list are ticked, as a link of the page asks.
         "ticked": request.GET.get("tick") == "all",
         "members": len(member_roles),
         "counts": {role: member_roles.count(role) for role in Role.values},
-        "invitations": states,
+        "invitations": with_states,
         "invited": invitation_paging,
+        # The number of open invitations, on all pages.
         "open": collection.invitations.filter(members.UNUSED, expires_at__gt=timezone.now()).count(),
         "tokens": tokens.in_use(collection),
         "form": form,
@@ -260,6 +261,7 @@ def person_page(
     if rater:
         context["terms"] = terms or terms_of(collection, rater)
         context["erasure"] = erasure or ErasureForm(expected=rater.name, auto_id="erase_%s")
+        # Other modules add their context here, such as the work of the rater.
         for context_of_rater in members.rater_page_contexts:
             context |= context_of_rater(rater)
     return render(request, "ratings/person.html", context, status=400 if terms or erasure else 200)

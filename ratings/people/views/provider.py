@@ -36,7 +36,7 @@ def provider(request: HttpRequest) -> HttpResponse:
 def provider_callback(request: HttpRequest) -> HttpResponse:
     """Sign in the person whom the provider sent back, by a GET, as the protocol demands.
 
-    Its parameter `state` works once, so that the address cannot be used again.
+    The parameter `state` of the address works once, so that the address cannot be used again.
     """
     require_offered()
     try:

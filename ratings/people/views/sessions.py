@@ -34,6 +34,7 @@ def sessions_page(request: SignedInRequest) -> HttpResponse:
         session.browser = sessions.in_words(session.browser)
         if limits_of_roles:
             _, longest = limits_of_roles
+            # The page shows the end by the stored date or by this limit, whichever comes first.
             session.expire_date = min(session.expire_date, session.signed_in_at + timedelta(seconds=longest))
         rows.append((session, sessions.name_of(session.pk), session.pk == this_key))
     rows.sort(key=lambda row: not row[2])  # puts this session first, and leaves the others in their order

@@ -32,7 +32,7 @@ class SignIn(LoginView):
             raise Http404("Nobody signs in by password here.")
         username = request.POST.get("username", "")
         try:
-            self.attempt = throttle.begin(request, username)
+            self.attempt = throttle.begin(request, username)  # `form_valid` takes it back
         except throttle.TooMany:
             # An empty form: a filled one would check the password, and its page would tell whether it is right.
             form = self.get_form_class()(request, initial={"username": username})

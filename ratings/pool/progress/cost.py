@@ -33,8 +33,8 @@ class Work:
 def work_so_far(counted: Progress) -> Work:
     """The answers and hours of all raters. Three queries, which read every event of the collection.
 
-    Answers are the present ratings (of IS_RATING), repeats and warm-ups. The hours are of more acts: those of
-    changed and of undone answers too. An act without a time counts as the mean time of all acts that have one.
+    Answers are the present ratings that IS_RATING selects, repeats and warm-ups. The hours are of more acts: those
+    of changed and of undone answers too. An act without a time counts as the mean time of all acts that have one.
     """
     raters = list(counted.works)
     events = RatingEvent.objects.filter(rater__in=raters).order_by()
@@ -46,7 +46,7 @@ def work_so_far(counted: Progress) -> Work:
     if totals["timed"]:
         hours = totals["n"] * totals["seconds"] / totals["timed"] / 3600  # each act takes the mean time
     else:
-        hours = None if totals["n"] else 0.0
+        hours = None if totals["n"] else 0.0  # None: there are acts, and none has a time
     # What was measured has no uncertainty, so both ends of the interval are the hours.
     return Work(ratings + checks, hours, least=hours, most=hours)
 

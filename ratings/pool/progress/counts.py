@@ -2,6 +2,10 @@
 
 Everything is counted from assignments, ratings, checks and events when it is needed. No counter is stored that
 could be wrong. The number of database queries does not depend on the data.
+
+An assignment is one wanted rating of a pair: open, leased to a rater, or done. An extra one is for one rater, and
+beyond the number that is wanted. Surplus grades fill no wanted rating. Gold is a pair whose grade is known: a
+rater who gives the same grade has a hit. A repeat is a pair that a rater gets again.
 """
 
 from collections import defaultdict
@@ -106,7 +110,10 @@ class Progress:
         return sum((work.repeats for work in self.counted), Share())
 
     def hints(self, work: Work) -> list[str]:
-        """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers."""
+        """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers.
+
+        `work.gold` and `work.repeats` are shares. A share is below that of all raters if its whole interval is.
+        """
         pace, usual = work.pace, self.pace
         is_unread = pace is not None and pace.unread(work.too_fast)
         # The usual pace is that of raters who are not left out: there may be none.
@@ -115,7 +122,7 @@ class Progress:
             "too fast to have read": is_unread,
             "fewer gold hits than all raters together": work.gold.below(self.gold),
             "agrees less with themselves than all raters do": work.repeats.below(self.repeats),
-            "less than a third of the usual time": is_fast and not is_unread,
+            "less than a third of the usual time": is_fast and not is_unread,  # unless the first hint applies
         }
         return [hint for hint, applies in hints.items() if applies]
 
@@ -136,7 +143,8 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     left = still_wanted(collection).count() - extra_leases
     extent = Extent(done, held, open=left - held)
     by_day = _by_day(ratings.counted())
-    surplus = max(0, sum(by_day.values()) - done)  # the other grades each filled a wanted rating
+    # The other grades each filled a wanted rating. Below 0 if a grade was undone after `done` was counted.
+    surplus = max(0, sum(by_day.values()) - done)
     return Progress(extent, by_day, surplus, works, passed, broken)
 
 

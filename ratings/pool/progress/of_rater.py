@@ -15,6 +15,7 @@ ROWS_OF_TABLE = 50
 
 def work_on_page(rater: Rater) -> dict:
     """What the rater's page shows of their work, as its context. A table has at most ROWS_OF_TABLE rows."""
+    # The answers to gold pairs with another grade than the known one.
     missed = gold_answers(Rating.objects.filter(rater=rater)).exclude(grade=F("pair__anchor__grade"))
     differing = repeats([rater.pk]).exclude(first=F("event__value")).order_by("-event")
     leases = Assignment.objects.filter(rater=rater, state=Assignment.State.LEASED).order_by("leased_until", "pk")
@@ -25,7 +26,7 @@ def work_on_page(rater: Rater) -> dict:
         "differing": _of_pairs(differing, "event"),
         "leases": _of_pairs(leases),
         "most": ROWS_OF_TABLE,
-        "now": timezone.now(),
+        "now": timezone.now(),  # a lease that ended earlier "ran out"
     }
 
 

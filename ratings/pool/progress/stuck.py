@@ -63,8 +63,9 @@ def _by_raters(raters_of_pair: dict[int, set[int]]) -> list[int]:
 def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
     """The pairs that want another grade although every worker who may rate them has rated them.
 
-    A worker may rate the pairs of all queries or, if restricted, only those of `Rater.queries`. A pair is rated by
-    all if its `ratings` by workers who may rate it are as many as these workers, whose number is `n_allowed`.
+    A worker is a rater who can rate now. They may rate the pairs of all queries or, if restricted, only those of
+    `Rater.queries`. A pair is rated by all who may rate it if as many of them rated it (`n`) as there are
+    (`n_allowed`).
     """
     worker_ids = [work.rater.pk for work in workers]
     # One row for each restricted worker and each query whose pairs they may rate.

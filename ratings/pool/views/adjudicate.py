@@ -116,6 +116,7 @@ def pair_life(request: HttpRequest, collection: Collection, token: UUID) -> Http
     context = {
         **base,
         "pair": pair,
+        # The ratings to an older text of the document, with that text.
         "older": list(ageing.to_older_text(ratings).select_related("rater")),
         # "undoes" and "undone_by": the number of another event, or None.
         "acts": [
@@ -164,7 +165,8 @@ def pair_page(
         "guidelines_version": guidelines.version if guidelines else 0,
         "form": form,
         "refused": refused,
-        "keyed": with_keys(base["scale"]),
+        "keyed": with_keys(base["scale"]),  # (grade, the key of the keyboard that chooses it)
+        # For the script: the browser keeps an account's own keys. The usual keys are those of the grades.
         "keys": {"account": account_key(request.user), "keys": keys_of(base["scale"])},
         **place_in_inbox(pair, collection),  # "number", "open", "previous" and "next"
     }

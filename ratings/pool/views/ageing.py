@@ -41,7 +41,7 @@ def aged(request: HttpRequest, collection: Collection) -> HttpResponse:
         "form": form,
         "days": days,
         "total": sum(row.ratings for row in rows),
-        "unranked": ageing.PLACE_IF_UNRANKED,
+        "unranked": ageing.PLACE_IF_UNRANKED,  # the page shows this place as –
         **paged(request, rows, PAIRS_ON_PAGE),
     }
     return render(request, "ratings/aged.html", context, status=200 if form.is_valid() else 400)

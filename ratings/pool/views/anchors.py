@@ -1,4 +1,7 @@
-"""The pages of anchors: warm-ups and gold pairs, and how often raters hit their grades."""
+"""The pages of anchors, which are pairs whose grade is known, and how often raters hit this grade.
+
+By a warm-up raters learn: they see its grade after their own. Gold tests them, and looks like any other pair.
+"""
 
 from uuid import UUID
 
@@ -79,7 +82,7 @@ def anchors_page(
     anchors = Anchor.objects.filter(pair__query__collection=collection)
     anchors = anchors.select_related("grade", "pair__query", "pair__document")
     anchors = anchors.defer("pair__document__body", "pair__document__fields")
-    share_of_anchor = hit_shares(collection)
+    share_of_anchor = hit_shares(collection)  # without the anchors that nobody answered
     in_order = anchors.order_by("grade__value", "pair__query__key")
     rows = [(anchor, share_of_anchor.get(anchor.pk, Share())) for anchor in in_order]
     warm_ups = [row for row in rows if row[0].use == Anchor.Use.WARM_UP]
@@ -155,7 +158,7 @@ def suggested_pairs(collection: Collection, grade: Grade | None, scale: list[Gra
     ratings_of_pair = ratings.values("pair").annotate(
         n=Count("pk"), graded=Count("grade"), lowest=Min("grade"), highest=Max("grade")
     )
-    # All ratings have a grade (none is "cannot judge"), and the lowest and the highest grade are the same.
+    # All ratings have a grade (none is "cannot judge"), and the lowest and the highest id of a grade are the same.
     agreed = ratings_of_pair.filter(n__gte=FEWEST_AGREEING_RATERS, graded=F("n"), lowest=F("highest"))
     if grade:
         agreed = agreed.filter(lowest=grade.pk)

@@ -86,7 +86,7 @@ def save_judging(request: HttpRequest, collection: Collection) -> HttpResponse:
     lock(collection)
     form = JudgingForm(request.POST, instance=collection)
     if not form.is_valid():
-        collection.refresh_from_db()
+        collection.refresh_from_db()  # the form has set its values on the collection, though it is refused
         return pool_page(request, collection, judging=form)
     judging.save_settings(collection, **form.cleaned_data)
     messages.success(request, "Saved. It applies from the next document that a rater gets.")
@@ -125,7 +125,7 @@ def change_pairs(
         form = PairsForm(request.POST, collection=collection)
         if not form.is_valid():
             return pool_page(request, collection, typed=form)
-        ids = form.cleaned_data["lines"]
+        ids = form.cleaned_data["lines"]  # `clean_lines` has replaced the lines by ids of pairs
     if changed := act(collection, ids):
         messages.success(request, f"{done}: {counted(changed, 'pair')}. {effect}")
     else:
@@ -169,7 +169,7 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
     retired = retired.defer("document__body", "document__fields")
     mixed = cost.mixed_in(collection, left)  # gold pairs and repeats that come on top
     wanted_rows = wanted_by_number(collection)
-    usual = most_usual(wanted_rows)
+    usual = most_usual(wanted_rows)  # the forms propose it, one more and one fewer
     context = {
         **frame(collection, "pool"),
         "plan_form": forms.get("plan_form") or PlanForm(collection=collection, initial={"wanted": usual}),
@@ -177,10 +177,10 @@ def pool_page(request: HttpRequest, collection: Collection, **forms: BaseForm) -
         "fewer": forms.get("fewer") or FewerForm(initial={"fewer": max(1, usual - 1)}),
         "judging": forms.get("judging") or JudgingForm(instance=collection),
         "typed": forms.get("typed") or PairsForm(collection=collection),
-        "wanted": wanted_rows,
+        "wanted": wanted_rows,  # how many pairs want how many ratings
         "requested": sum(row["n"] * row["wanted"] for row in wanted_rows),
         "left": left,
-        "pace": speed,
+        "pace": speed,  # None: it is not known
         "mixed": mixed,
         "mixed_hours": speed.hours(mixed) if speed else None,
         **paged(request, retired, ROWS_ON_PAGE),
@@ -204,6 +204,7 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
     """
     status = 200 if form.is_valid() else 400
     context = {
+        # The current entry of the navigation: only admins have "pool" there.
         **frame(collection, "pool" if collection.role == Role.ADMIN else "results"),
         "form": form,
         "systems": collection.systems.all(),

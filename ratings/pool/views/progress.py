@@ -27,6 +27,7 @@ def progress_page(request: HttpRequest, collection: Collection) -> HttpResponse:
     today = timezone.now().date()
     counted = progress(collection)
     works_with_hints = [(work, counted.hints(work)) for work in counted.works.values()]
+    # Without any of its fields in the address the form is empty, and not refused.
     price_form = RateForm(request.GET if request.GET.keys() & RateForm.base_fields else None)
     context = {
         **frame(collection, "progress"),

@@ -27,6 +27,7 @@ def changes(old: str, new: str) -> list[list[Piece]]:
     if len(before) + len(after) > MOST_LINES:  # too many to compare: all old ones are removed, all new ones added
         return _changed(before, []) + _changed([], after)
     paragraphs: list[list[Piece]] = []
+    # Each opcode: the lines start … end of `before` became the lines new_start … new_end of `after`.
     for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after).get_opcodes():
         if kind == "equal":
             paragraphs += [[Piece(KEPT, line)] for line in before[start:end]]

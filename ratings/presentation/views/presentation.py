@@ -73,7 +73,7 @@ def editor(
 ) -> HttpResponse:
     """The page with the form, and with a document as `preview` shows it; None: without a preview.
 
-    `outdated`: a version that somebody saved meanwhile.
+    `outdated`: a version that somebody saved meanwhile; None: nobody did.
     """
     latest = collection.latest_presentation()
     document = preview_document(request, collection)

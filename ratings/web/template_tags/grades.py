@@ -18,6 +18,7 @@ def tone(value: float, scale: Iterable[float]) -> str:
     """
     if value is None or isnan(value):
         return "u"
+    # Without a scale the value is the only step.
     steps = sorted(float(step) for step in scale) or [float(value)]
     nearest = min(steps, key=lambda step: abs(step - float(value)))
     if nearest == 0:
