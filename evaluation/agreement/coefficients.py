@@ -70,8 +70,8 @@ def _alpha(table: Table, kind: str) -> dict:
 def _row(table: Table, name: str, value: float, **facts) -> dict:
     """The row of one coefficient: its value, its facts, whether its pairs are few, and why a number is missing.
 
-    Facts, those of FACTS, are None where they do not apply, and numbers are None for nan. `couples` are every two
-    grades of a pair.
+    Facts, those of FACTS, are None where they do not apply, and numbers are None for nan. `pairs`: how many pairs
+    the coefficient rests on; `couples`: how often two raters graded the same pair.
     """
     row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
     undefined = [field for field, number in row.items() if isinstance(number, float) and isnan(number)]
