@@ -37,7 +37,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A line of JSON without the keys and codes that SECRETS finds. An event of the audit is the member `event`."""
+    """A line of JSON without the keys and codes that SECRETS finds. An audit event is the member `event`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
