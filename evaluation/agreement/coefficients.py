@@ -77,7 +77,7 @@ def _row(table: Table, name: str, value: float, **facts) -> dict:
     undefined = [field for field, number in row.items() if isinstance(number, float) and isnan(number)]
     why = {}
     if "value" in undefined:
-        why["value"] = lacking(table) or ALL_THE_SAME
+        why["value"] = lacking(table) or ALL_THE_SAME  # `lacking` is "" where a pair has two grades
     if "low" in undefined:  # then "high" is undefined, too
         why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
     return row | dict.fromkeys(undefined) | {"few": row["pairs"] < FEWEST_PAIRS, "why": why}

@@ -125,6 +125,7 @@ def _interval(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
 def _figures(tables: np.ndarray, grades: np.ndarray) -> np.ndarray:
     """The figures of each confusion matrix, float64[tables, figures]. tables: float64[tables, levels, levels]."""
     apart = grades - grades[:, np.newaxis]  # the machine's grade minus the person's, [person, machine]
+    # Each cell's part of its table, float64[tables, levels, levels].
     share = quotient(tables, tables.sum(axis=(1, 2), keepdims=True))
     # In the order of NAMES: here same, higher, lower and bias, below the three kappas, and last alpha.
     columns = [(share * weight).sum(axis=(1, 2)) for weight in (apart == 0, apart > 0, apart < 0, apart)]

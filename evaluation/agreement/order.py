@@ -70,6 +70,7 @@ def stability(
     single = np.zeros(rows.size, bool)  # whether the rating is the only one of its pair
     single[rows[starts[counts == 1]]] = True  # the row in `ratings` where a pair of one rating starts
     by_all, by_resample, without_rater = means[0], means[1 : draws + 1], means[draws + 1 :]
+    # [systems, systems] and [draws, systems, systems]: 1 where the first of two is better, -1 where it is worse.
     signs = _signs(by_all)
     resampled_signs = np.array([_signs(of_resample) for of_resample in by_resample])
     keeps = _keeps_order(signs, resampled_signs)
@@ -106,7 +107,8 @@ def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.nd
 
     of_rater: bool[ratings], those of the rater.
     single: bool[ratings], those that are the only one of their pair.
-    signs: float64[systems, systems], the order by all raters, as from `_signs`.
+    signs: float64[systems, systems], the order by all raters: 1 where the first of two systems is better, -1 where
+    it is worse.
     means: float64[systems], without the rater; nan where a system has no mean.
     """
     without = _signs(means)

@@ -53,6 +53,7 @@ def as_markdown(gate: Document, site: str) -> str:
         if against["worst"]:
             lines += ["", f"Queries that lose most against {_escaped(against['anchor'])}:", ""]
             lines += [
+                # `query` is the key, for a query without a text.
                 f"- [{_escaped(row['text'] or row['query'])}]({site}{row['path']}) {signed(row['difference'])}"
                 for row in against["worst"]
             ]

@@ -135,7 +135,7 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     anchors = [name for name in chosen if name != release]  # the release is compared with all baselines
 
     make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
-    # In the cache, because expected gains take seconds for a large pool.
+    # From the cache, as expected gains take seconds for a large pool. `count` is for any small value.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), make)
     by_anchor = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": by_anchor[baseline]}
