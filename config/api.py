@@ -98,6 +98,7 @@ def openapi_schema(prefix: str) -> dict:
         scope = OTHER_SCOPES.get(operation["operationId"], SCOPES[operation["tags"][0]])
         operation["security"] = [{Bearer.__name__: [str(scope)] if scope else []}]
         for status in PROBLEM_STATUSES:
+            # What a call itself says about a status stays.
             response = {"description": STATUS_CAUSES.get(status, HTTPStatus(status).phrase), "content": content}
             operation["responses"].setdefault(status, response)
     return schema
@@ -153,13 +154,13 @@ def error_entry(error: dict) -> dict:
     message = error["msg"].removeprefix("Value error, ")
     detail = as_sentence(f"{message[0].upper()}{message[1:]}")
     if source != "body":
-        # The location ends in a number where the parameter is a list.
+        # The last name is the parameter. Where that is a list, the number of its element follows.
         names = [part for part in location if isinstance(part, str)]
         return {"parameter": names[-1] if names else source, "detail": detail}
-    in_body = location[1:]
+    in_body = location[1:]  # without the name of the argument
     pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in in_body)
     entry = {"pointer": pointer, "detail": detail}
-    indexes = [part for part in in_body if isinstance(part, int)]
+    indexes = [part for part in in_body if isinstance(part, int)]  # the first is that of the row in the batch
     return entry | {"index": indexes[0]} if indexes else entry
 
 
@@ -171,7 +172,7 @@ Allowed = dict[str, dict[str, bool]]  # by method, the parameters that it takes,
 def with_checks(view: Callable[..., HttpResponse], allowed: Allowed, body: str) -> Callable[..., HttpResponse]:
     """The view, called only if `refuse_malformed` accepts the request. A Problem becomes the response.
 
-    `body`: the media type that a body must have.
+    `allowed`: by method, the parameters that it takes; `body`: the media type that a body must have.
     """
 
     @csrf_exempt
@@ -196,6 +197,7 @@ def refuse_malformed(request: HttpRequest, allowed: Allowed, body: str) -> None:
     """Raises Problem for another method, an unknown or repeated parameter, or a body that is refused.
 
     request: a HEAD comes here as a GET.
+    allowed: by method, the parameters that it takes, and whether each is a list.
     body: the media type that a body must have.
     """
     if request.method not in allowed:
@@ -258,7 +260,7 @@ def openapi(request: HttpRequest) -> HttpResponse:
     """The OpenAPI description, for signed-in people and for programs with a valid token."""
     if not request.user.is_authenticated:
         try:
-            Bearer()(request)
+            Bearer()(request)  # raises Problem without a valid token
         except Problem as error:
             return error.response()
     # Absolute, so that a generator that reads the saved description knows where to send its calls.

@@ -36,7 +36,7 @@ def private_folder(path: Path) -> Path:
 
 def _refuse_root(path: Path) -> None:
     """Raises ImproperlyConfigured for root in the folder of another account, which could not use root's files."""
-    is_root = os.geteuid() == 0
+    is_root = os.geteuid() == 0  # 0: the id of root
     owner_id = path.stat().st_uid
     if not is_root or owner_id == 0:
         return
@@ -51,8 +51,12 @@ def _refuse_root(path: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    """Close the folder and its files, and print which files were open. Raises ImproperlyConfigured."""
+    """Close the folder and its files to other accounts, and print which files these could read until now.
+
+    Raises ImproperlyConfigured.
+    """
     statuses = _statuses(path)
+    # Who may own files there: the account of the folder, that of this process, and root.
     owners = {path.stat().st_uid, os.geteuid(), 0}
     foreign = sorted(name for name, status in statuses.items() if status.st_uid not in owners)
     if foreign:
@@ -69,12 +73,12 @@ def _close_to_others(path: Path) -> None:
         # A link has no mode of its own, and its target may be anything.
         if stat.S_ISLNK(mode) or not mode & OTHERS_BITS:
             continue
-        # PermissionError: it belongs to root. FileNotFoundError: another process removed it.
+        # PermissionError: another of the owners has the file. FileNotFoundError: another process removed it.
         with contextlib.suppress(PermissionError, FileNotFoundError):
             (path / name).chmod(stat.S_IMODE(mode) & ~OTHERS_BITS)
         if stat.S_ISREG(mode):
             open_files.append(name)
-    if was_open and open_files:
+    if was_open and open_files:  # in a closed folder nobody else could reach them
         names = ", ".join(open_files)
         print(f"Until now others on this machine could read these files in {path}: {names}", file=sys.stderr)
 

@@ -37,7 +37,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A line of JSON without such keys and codes. An event of the audit is its member `event`."""
+    """A line of JSON without the keys and codes that SECRETS finds. An audit event is the member `event`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -72,12 +72,12 @@ class Outages(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged. The record of an outage gets the reason in place of its traceback."""
-        from ratings.database import disk  # both need the settings
+        from ratings.database import disk  # both are imported here, since they need the settings
         from ratings.web.failures import AWAY_ERRORS
 
         error = record.exc_info[1] if record.exc_info else None
         if not (isinstance(error, AWAY_ERRORS) or disk.trouble(error)):
-            return True
+            return True  # no outage
         reason = " ".join(str(error).split())
         record.msg = f"{record.getMessage()} ({reason}). One line a minute says so."
         record.args = ()

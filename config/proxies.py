@@ -51,7 +51,7 @@ def address_in(entry: str) -> str:
     address = entry
     if entry.startswith("["):
         address = entry[1:].partition("]")[0]
-    elif entry.count(":") == 1:
+    elif entry.count(":") == 1:  # IPv4 with a port; an IPv6 address has two colons or more
         address = entry.partition(":")[0]
     try:
         return str(ip_address(address))

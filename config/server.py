@@ -146,7 +146,7 @@ def prepared(environment: Mapping[str, str]) -> None:
             django.setup()
             load_late()
         finally:
-            if preparing.wait():  # it has said why
+            if preparing.wait():  # not 0: it failed, and has printed why
                 raise SystemExit(preparing.returncode)
 
 
@@ -167,7 +167,8 @@ def main(place: str, *options: str) -> None:
 
     With --prepare the tables, the sample and the static files are made first.
     """
-    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # that may be open
+    # Let 2**14 files be open, or as many as the system allows: each connection takes some.
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = 2**14 if most_files == resource.RLIM_INFINITY else min(2**14, most_files)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most_files))
     # Of the processes that are started below. `config.loading` sets IDEALIST_SHORT_WAITS, by which pages wait for
@@ -181,12 +182,12 @@ def main(place: str, *options: str) -> None:
         from ratings.importing import uploads
 
         tempfile.tempdir = str(uploads.spool())
-        # fd://3 was parted into "fd" and "//3".
+        # fd://3 was parted into "fd" and "//3", of which [2:] leaves the number.
         listener = socket.socket(fileno=int(port[2:])) if host == "fd" else socket.create_server((host, int(port)))
         if settings.KEEPS_WORKER:
             arguments = [[*MANAGE, "work"], settings.DATA_DIR, environment_of_others]
             Thread(target=worker.keep_alive, args=arguments, daemon=True).start()
-        if not settings.FOR_OTHERS:
+        if not settings.FOR_OTHERS:  # no host is set, so links of commands lead to this address
             from ratings.people import mail
 
             mail.note_site(*listener.getsockname()[:2])

@@ -124,6 +124,7 @@ def checked_hosts(text: str) -> list[tuple[str, str]]:
     hosts = []
     for entry in filter(None, map(str.strip, text.split(","))):
         name = entry.removeprefix(".").lower()
+        # *: any host. The function of Django does not know it.
         domain, port = ("*", "") if entry == "*" else split_domain_port(name)
         # Django understands only a part of an entry with a scheme or a path, or nothing of it.
         is_understood = domain and name == (f"{domain}:{port}" if port else domain)
@@ -143,6 +144,7 @@ def checked_database(url: str) -> dict:
     except ValueError:  # an unknown scheme, or a port that is no number
         database = {}
     is_known = database and urlsplit(url).scheme in ("postgres", "postgresql", "sqlite")
+    # A service is an entry of a file of PostgreSQL, which has the name of the database.
     has_name = database.get("NAME", "") not in ("", ":memory:") or "service" in database.get("OPTIONS", {})
     if not (is_known and has_name):
         raise ImproperlyConfigured(

@@ -57,6 +57,7 @@ def roles_of_groups() -> dict[str, list[tuple[str, str]]]:
         # The name of a group may contain = and :, as in CN=raters,OU=search.
         group, _, value = (part.strip() for part in line.rpartition("="))
         slug, _, role = value.rpartition(":")
+        # Roles are those in a collection; a superuser is one everywhere.
         is_role = role in COLLECTION_ROLES if slug else role == "superuser"
         if not (group and is_role):
             raise ImproperlyConfigured(
@@ -90,6 +91,7 @@ def session_limits() -> dict[str, tuple[float, float]]:
     limits: dict[str, tuple[float, float]] = {}
     for part in text("IDEALIST_SESSIONS").replace(",", " ").split():
         role, _, times = part.partition("=")
+        # Two numbers above 0, each with its unit.
         match = re.fullmatch(r"(0*[1-9]\d*)([mhd])/(0*[1-9]\d*)([mhd])", times)
         if role not in ROLES or not match:
             raise ImproperlyConfigured(
@@ -124,8 +126,8 @@ def mail() -> dict:
         "EMAIL_PORT": port or MAIL_PORTS[parts.scheme],
         "EMAIL_HOST_USER": unquote(parts.username or ""),
         "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
-        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
-        "EMAIL_USE_SSL": parts.scheme == "smtps",
-        "EMAIL_TIMEOUT": 10,
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",  # STARTTLS, after a connection without TLS
+        "EMAIL_USE_SSL": parts.scheme == "smtps",  # TLS from the start
+        "EMAIL_TIMEOUT": 10,  # seconds
         "DEFAULT_FROM_EMAIL": sender,
     }

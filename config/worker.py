@@ -38,5 +38,6 @@ def keep_alive(command: Sequence[str], folder: Path, environment: Mapping[str, s
                 status: int | OSError = worker.wait()
         except OSError as error:
             status = error
-        time.sleep(RESTART_SECONDS)  # a server that stops ends here
+        # A server that stops ends during this sleep, so that it logs nothing.
+        time.sleep(RESTART_SECONDS)
         log.error("The worker ended (%s), and imports stopped. Another one starts.", status)

@@ -209,7 +209,7 @@ def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[WithOpt
     options, other_measures = asked_of(collection, asked)
     refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(other_measures))
     # A judge is a machine that grades pairs, such as a language model. An admin allows its column of scores.
-    with refusing(asked):
+    with refusing(asked):  # a ValueError becomes a Problem
         machines = machine_only.alone_of(collection, options, tuple(other_measures))
     return as_json(machine_only.document(collection, options, machines))
 
@@ -219,6 +219,7 @@ def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[WithOpt
 def compare(request: TokenRequest, slug: str, asked: Query[OfComparison]):
     """The document of `compare --format json`. A randomisation test has 2,000 draws by default."""
     collection = collection_in(request, slug, Scope.READ)
+    # Without others, [] for all systems: the baseline is compared with each.
     result = evaluated(collection, asked, [asked.baseline, *asked.other] if asked.other else [])
     if len(result.systems) > MOST_COMPARED + 1:  # 1: the baseline
         message = f"{len(result.systems)} systems are too many to compare at once; name at most {MOST_COMPARED}."
@@ -248,7 +249,7 @@ def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
     collection = collection_in(request, slug, Scope.READ)
     if collection.systems.filter(name=asked.release).exists():
         refuse(f"{asked.release} is a system already. Give what you send another name, or ask by GET.", "release")
-    # It makes the checks of an import, and writes nothing.
+    # RunReading makes the checks of an import, and writes nothing.
     reading = RunReading(collection, [Source("the body", io.BytesIO(request.body))], system=asked.release)
     report = reading.run()
     if report.refused:
@@ -263,11 +264,12 @@ def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
 def gate_report(
     request: TokenRequest, collection: Collection, asked: OfGate, rankings: Rankings | None = None
 ) -> HttpResponse:
-    """The report in the asked format, with the verdict as a header, too. Raises Problem.
+    """The report of the gate, whether a release is worse than systems by more than a margin. Raises Problem.
 
-    rankings: those of the release if they were sent; None if it is a system of the collection.
+    The report is in the asked format, and the verdict is a header, too. rankings: those of the release if they
+    were sent; None if it is a system of the collection.
     """
-    refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)
+    refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)  # the release and those against it
     options, other_measures = asked_of(collection, asked)
     if other_measures:
         refuse("a gate has one measure.", "measure")
@@ -508,7 +510,10 @@ def refuse_too_many(queries: int, systems: int, measures: int) -> None:
 
 
 def evaluated(collection: Collection, asked: How, systems: Sequence[str]) -> scores.Evaluation:
-    """The evaluation. Raises Problem for options without a meaning in the collection, and for too many values."""
+    """The evaluation. Raises Problem for options without a meaning in the collection, and for too many values.
+
+    systems: the names of those to evaluate; [] for all.
+    """
     options, other_measures = asked_of(collection, asked, systems)
     queries, all_systems = collection.queries.count(), collection.systems.count()
     refuse_too_many(queries, len(systems) or all_systems, 1 + len(other_measures))

@@ -14,7 +14,8 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Registers with `ratings` the tables, the notices, and the work of the background worker.
 
-        A chore is work that a worker repeats. A NIGHT is a job that asks a search engine the queries of a watch.
+        `tables` has a description of every table. A chore is work that a worker repeats. A NIGHT is a job that
+        asks a search engine the queries of a watch.
         """
         # Imported here, since these modules need the models.
         from ratings.copies import tables
@@ -24,7 +25,7 @@ class EvaluationConfig(AppConfig):
 
         from .models import FrozenEvaluation, FrozenLink, FrozenPart, Night, NightRanking, Verdict, Watch
 
-        # The lookup of the collection, unless the table has the field `collection`.
+        # collection: the lookup from a row to its collection, where the table has no field of this name.
         tables.register(FrozenEvaluation)
         tables.register(FrozenLink, collection="frozen__collection")
         tables.register(FrozenPart, collection="frozen__collection")

@@ -38,9 +38,11 @@ def send(
     key: str | None,
     progress: Progress | None,
 ) -> Imported:
-    """Imports rows, batch by batch, and calls `progress` after each. members: what each batch has beside its rows.
+    """Imports rows, batch by batch, and calls `progress` after each. Raises Problem.
 
-    With `key`, the same rows sent again within 30 days are imported once, also by another program. Raises Problem.
+    path: the address of the collection; kind: of the rows, a key of MOST_IN_A_BATCH; members: what each batch has
+    beside its rows. With `key`, the same rows sent again within 30 days are imported once, also by another
+    program.
     """
     done = Imported()
     # The rows are JSON already, and stand in the list at the end: {"system": "a", "rankings": [ rows ]}
@@ -73,7 +75,7 @@ def batches(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[list[bytes
     batch: list[bytes] = []
     size = count = 0  # bytes, and what MOST_IN_A_BATCH counts
     for row in rows:
-        members = {name: value for name, value in row.items() if is_known(value)}
+        members = {name: value for name, value in row.items() if is_known(value)}  # without None and nan
         line = json.dumps(members, ensure_ascii=False).encode()
         # A short ranking counts for more results than it has: the server also limits the number of rankings.
         count_of_row = max(LEAST_RESULTS, len(row["documents"])) if kind == "rankings" else 1
@@ -99,7 +101,7 @@ def rows_of(given: Any) -> Iterable[Mapping[str, Any]]:
 
 def rankings_of(run: Any) -> Iterator[dict[str, Any]]:
     """The ranking of each query, with the members of the API. run: {query: [documents, best first]},
-    {query: {document: score}}, or a frame with the columns query_id, doc_id and score."""
+    {query: {document: score}}, or a frame with the columns query_id, doc_id and score, in any order of rows."""
     if is_frame(run):
         scores_of_query: dict[Any, list[tuple[Any, Any]]] = {}  # (document, score) of each result
         for query, document, score in zip(run["query_id"], run["doc_id"], run["score"], strict=True):

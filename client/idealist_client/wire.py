@@ -70,12 +70,12 @@ class Wire:
     def _call(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
         """The answer to a call, which is sent again while that may help. Raises Problem and errors of httpx.
 
-        A call that cannot be repeated is sent again only if it never arrived, or if the server itself says that
-        nothing was written.
+        repeatable: sent twice, the call is done once. A call that is not repeatable is sent again only if it never
+        arrived, or if the server itself says that nothing was written.
         """
         for number in range(1, self.tries + 1):
             is_last = number == self.tries
-            pause = 2.0 ** (number - 2)  # half a second at first
+            pause = 2.0 ** (number - 2)  # half a second at first, then twice the last one
             try:
                 response = self.http.send(request)
             except LOST_ERRORS as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Print what is checked and the outcome of each check, and return the exit code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    os.environ["IDEALIST_SHORT_WAITS"] = "1"
+    os.environ["IDEALIST_SHORT_WAITS"] = "1"  # wait for the database as briefly as pages do, not as commands
     try:
         django.setup()
     except (ImproperlyConfigured, ValueError) as error:
@@ -33,7 +33,7 @@ def head() -> str:
     from django.conf import settings
 
     database = settings.DATABASES["default"]
-    place = database["NAME"] or "of a service"
+    place = database["NAME"] or "of a service"  # of PostgreSQL's service file, which then has the name
     if host := database.get("HOST"):
         place += f"@{host}"
     version = f"Idealist {settings.VERSION}"

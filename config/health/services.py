@@ -58,7 +58,7 @@ def mail() -> Iterator[Problem]:
 
 def backups() -> Iterator[Problem]:
     """Whether the worker makes backups as often as IDEALIST_BACKUP_EVERY says."""
-    if settings.FOR_OTHERS and not settings.BACKUP_EVERY:
+    if settings.FOR_OTHERS and not settings.BACKUP_EVERY:  # FOR_OTHERS: TLS, hosts or a database are set
         cure = "Set IDEALIST_BACKUP_EVERY=24, and IDEALIST_BACKUPS to a folder on another disk."
         yield Problem("Others are served, and nobody makes backups.", cure)
     try:

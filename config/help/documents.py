@@ -99,7 +99,7 @@ def _rewrite_links(state: StateCore) -> None:
     for inline in state.tokens:
         if not inline.children:
             continue
-        address = ""  # of the link that is open
+        address = ""  # of the link that is open; "" also for a link to a file that is no document
         for token in inline.children:
             if token.type == "link_open":
                 address = address_of(str(token.attrGet("href")))

@@ -35,15 +35,19 @@ def in_folder(folder: Path | str) -> dict:
 
 
 def in_bucket(setting: str, url: str, folder: str = "") -> dict:
-    """The storage of a folder of the bucket at the URL. Raises ImproperlyConfigured, which names the setting."""
+    """The storage of a folder of the bucket at the URL. Raises ImproperlyConfigured, which names the setting.
+
+    url: s3://BUCKET/PATH, with QUERY_PARAMETERS; folder: below the path, "" for the path itself.
+    """
     place = urlsplit(url)
     query = parse_qs(place.query)
-    # The message does not repeat the URL, which may contain a password in the wrong place.
+    # Other parameters than QUERY_PARAMETERS are refused, and an @, before which some would write keys. The message
+    # does not repeat the URL, which may contain a password in the wrong place.
     if place.scheme != "s3" or not place.netloc or "@" in place.netloc or query.keys() - QUERY_PARAMETERS.keys():
         raise ImproperlyConfigured(f"{setting} names no bucket. {CURE}")
     parameters = {QUERY_PARAMETERS[name]: value[-1] for name, value in query.items()}
     location = "/".join(filter(None, (place.path.strip("/"), folder)))
-    endpoint = parameters.get("endpoint_url", "https://")
+    endpoint = parameters.get("endpoint_url", "https://")  # without one, nothing to refuse
     if not endpoint.startswith(("http://", "https://")):
         raise ImproperlyConfigured(f"{setting} has an endpoint without http:// or https://. {CURE}")
     options = {"bucket_name": place.netloc, "location": location, **parameters}

@@ -56,7 +56,7 @@ def asking() -> Iterator[None]:
     REQUESTS_AT_ONCE requests are under way, or the store did not answer in the last SILENCE_SECONDS.
     """
     global _silent_until
-    if not settings.SHORT_WAITS:
+    if not settings.SHORT_WAITS:  # a worker or a command, which may wait; processes that serve pages set it
         with errors_of_files():
             yield
         return

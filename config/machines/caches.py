@@ -20,7 +20,7 @@ class Files(FileBasedCache):
         self._cull()
         handle, path = tempfile.mkstemp(dir=self._dir)
         try:
-            with open(handle, "wb") as file:
+            with open(handle, "wb") as file:  # under another name first, so that nobody reads a part of it
                 self._write_content(file, timeout, value)
             os.link(path, self._key_to_file(key, version))  # for the second of two at once the name exists
             return True

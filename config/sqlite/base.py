@@ -32,7 +32,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise OperationalError("database is locked")
         self._held_lock = write_lock
         try:
-            self._wait_at_most(max(0.0, deadline - monotonic()))
+            self._wait_at_most(max(0.0, deadline - monotonic()))  # for writers of other processes
             super()._start_transaction_under_autocommit()
             self._wait_at_most(timeout)  # the usual time again, for the statements of the transaction
         except BaseException:

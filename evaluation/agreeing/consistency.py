@@ -111,8 +111,8 @@ def order_of(collection: Collection, asked: scores.Asked, draws: int = RATER_DRA
     """
     data = record.load(collection, asked.systems, asked.options.ties)
     worlds = Worlds.of(asked, data.ratings, draws, seed)
-    means, query_counts = [], []  # for each world an element for each system
-    for values, counted in worlds.scored(data):
+    means, query_counts = [], []  # for each world a list or array with an element for each system
+    for values, counted in worlds.scored(data):  # both [queries, systems]
         means.append(_means(values, counted))
         query_counts.append(counted.sum(axis=0))
     # The first world has all ratings.
@@ -138,8 +138,9 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
         values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
-    columns = cache.columns(collection, version, source, ("order", worlds), compute).of  # what `compute` returns
-    values, counted = columns["values"], columns["counted"]  # with the queries that the cache had
+    # The arrays that `compute` returns, and with them the queries that the cache had.
+    columns = cache.columns(collection, version, source, ("order", worlds), compute).of
+    values, counted = columns["values"], columns["counted"]
     means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
     # The first world has all ratings.
     return _order(collection, worlds, data, np.array(means), counted[:, 0].sum(axis=0))
@@ -180,9 +181,10 @@ class Worlds:
         chunk: the ratings of each world, all of the same queries; rankings: one for each system.
         """
         shape = (len(chunk), chunk[0].queries, len(rankings))  # worlds, queries, systems
+        # World after world: query q of world w is query w * queries + q of the judgments.
         judgments = combine(stacked(chunk), self.asked.rule, adjudications=self.asked.adjudications)
         measure, options = self.asked.measure, self.asked.options
-        # Each system has the same rankings in all worlds.
+        # Each system has the same rankings in all worlds: those of query q once for each world.
         queries_of_worlds = np.tile(np.arange(chunk[0].queries), len(chunk))
         values = np.empty(shape)
         counted = np.empty(shape, bool)
@@ -201,7 +203,8 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
     """The order and its stability.
 
-    means: float64[worlds, systems]; queries: how many count for each system with all ratings, int64[systems].
+    means: float64[worlds, systems], in the order of `agreement.worlds`, all ratings first; queries: how many count
+    for each system with all ratings, int64[systems].
     """
     stability = None
     if data.systems:
@@ -275,13 +278,14 @@ def pairs_of_raters(agreed: Agreement) -> list[dict]:
 def raters(agreed: Agreement) -> list[dict]:
     """A row for each rater who gave a grade or could not judge a pair, in the order of names.
 
-    `why`: for each number that is None, the reason. It is the same for all numbers of a rater.
+    A row has the numbers of `agreement.each_rater`. `few`: whether too few pairs are shared with others to rely on
+    them. `why`: for each number that is None, the reason, which is the same for all numbers of a rater.
     """
     rows = []
     for row in map(documents.numbers, agreement.each_rater(agreed.table)):
         if not row["ratings"] and not row["cannot"]:
             continue
-        if row["shared"]:  # with two shared pairs or more all numbers are there
+        if row["shared"]:  # only one: with two shared pairs or more all numbers are there
             reason = SHARES_ONE
         else:
             reason = SHARES_NONE if row["ratings"] else GAVE_NONE
@@ -299,7 +303,7 @@ def disputed(agreed: Agreement, disputes: np.ndarray) -> list[dict]:
     disputes: a part of `Agreement.disputed`, a structured array; all of its fields but `pair` are in the row.
     One database query for each 20,000 documents.
     """
-    pairs = agreed.pairs[disputes["pair"]].tolist()
+    pairs = agreed.pairs[disputes["pair"]].tolist()  # (row of the query, pk of the document)
     document_keys = record.document_keys({document for _, document in pairs})
     query_keys = agreed.opinions.queries["key"].tolist()
     fields = ["ratings", *OF_DISPUTED]

@@ -43,8 +43,8 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     """
     rows = collection.raters.filter(pk__in=raters)
     latest = latest_grades(rows, GRADES_FOR_DRIFT)
-    too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)
-    by_grade: dict[float, list[tuple[int, float]]] = {}
+    too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)  # how many grades of each
+    by_grade: dict[float, list[tuple[int, float]]] = {}  # (rater, seconds) of each grade that was timed
     for rater, value, seconds_taken in latest.iterator():
         by_grade.setdefault(float(value), []).append((rater, seconds_taken))
     seconds = {}
@@ -71,8 +71,8 @@ def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -
     """The row of a rater in the JSON document, without name and hints.
 
     course: the rater's grades over time beside those of others; grades: of the scale, each with its times in
-    `seconds`. `told`: whether the move from the earlier half to the later one is significant. `by_chance`: whether
-    the grades agree with those of others no more than grades by lot.
+    `seconds`; checked: hits and times of all raters. `told`: whether the move from the earlier half to the later
+    one is significant. `by_chance`: whether the grades agree with those of others no more than grades by lot.
     """
     names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     return {name: documents.none_for_nan(getattr(course, name)) for name in names} | {
@@ -115,10 +115,11 @@ def share(answered: Share) -> dict:
 def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
     """The quartiles of a rater's seconds for one grade, the median of the others, and whether the rater rushes.
 
-    `low`, `middle`, `high`: the quartiles; `n`, `n_others`: how many seconds of the rater and of others there are.
+    `low`, `middle`, `high`: the quartiles; `others`: the median of the other raters' seconds, None without any;
+    `n`, `n_others`: how many grades of the rater and of others were timed.
     """
     rater, seconds = checked.seconds.get(grade, (np.empty(0), np.empty(0)))
-    pace = Pace.of(seconds[rater == pk].tolist())
+    pace = Pace.of(seconds[rater == pk].tolist())  # None where no such grade of the rater was timed
     others = seconds[rater != pk]
     low, middle, high = (pace.low, pace.middle, pace.high) if pace else (None, None, None)
     return {
@@ -136,7 +137,8 @@ def seconds_of(pk: int, grade: float, checked: Checked) -> dict:
 def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> list[str]:
     """Hints at what is unusual in a rater's grades, as sentences without subject; [] for nothing.
 
-    Each says on how many answers it rests, which are at least 20. row: as from `row_of`; labels: of the grades.
+    Each says on how many answers it rests, which are at least 20. pk: of the rater; row: as from `row_of`;
+    labels: of the grades, by value.
     """
     sentences = []
     if row["told"]:  # the move from the earlier half to the later one is significant
@@ -148,7 +150,7 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
     for shares, noun in ((checked.gold, "gold hits"), (checked.repeats, "same grades again")):
         own_share = shares.get(pk, Share())
         share_of_all = sum(shares.values(), Share())
-        if own_share.below(share_of_all):
+        if own_share.below(share_of_all):  # significantly
             hits = f"{own_share.hits:,} of {own_share.n:,}"
             sentences.append(f"fewer {noun} ({hits}) than all together ({share_of_all.value:.0%})")
     if haste := hint_of_haste(pk, row, checked, labels):
@@ -159,7 +161,8 @@ def hints(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) 
 def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float, str]) -> str:
     """What is unusual in the times of a rater's grades, as a sentence without subject; "" for nothing.
 
-    Where several hints apply, only the most serious one is returned. Arguments: as for `hints`.
+    Where several hints apply, only the most serious one is returned: grades too fast for anybody to read, then
+    haste beside the others in some grades, then over all grades. Arguments: as for `hints`.
     """
     if not checked.seconds:
         return ""
@@ -173,7 +176,7 @@ def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float
         grades = labels[rushed[0]["grade"]] if len(rushed) == 1 else f"{len(rushed)} of {len(labels)} grades"
         timed = sum(of_grade["n"] for of_grade in rushed)
         return f"less than a third of the others’ time for {grades} ({timed:,} timed)"
-    # A few of each grade can tell together where no single grade does.
+    # All grades together can be enough to tell where those of one value are too few.
     if rushes(pace, others):
         return f"less than a third of the others’ time over all grades ({own.size:,} timed)"
     return ""
@@ -213,7 +216,7 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     def line(part: str, **cells) -> dict:
         return {"rater": row["rater"], "part": part, "name": "", "why": "", **cells}
 
-    for half in ("early", "late"):
+    for half in ("early", "late"):  # the bias in each half
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))
     moved = {"value": row["moved"], "low": row["low"], "high": row["high"], "why": why.get("moved", "")}
     yield line("half", name="moved", n=row["shared_early"] + row["shared_late"], **moved)

@@ -26,7 +26,7 @@ def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, A
     """
     data, _ = scores.read(collection, asked)
     scale = record.scale(collection)
-    # Those of the rater count before, even if the rater is left out already.
+    # Those of the rater count before, even if the rater is left out already. Set aside: others are asked instead.
     counted = Rating.objects.filter(Q(rater__left_out_at=None) | Q(rater=rater), set_aside_at=None)
     ratings = record.ratings_in(collection, data, counted)
     is_by_rater = ratings.rater == rater.pk
@@ -49,5 +49,6 @@ def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, A
         "reorders": any(row["place"] != row["place_after"] for row in rows),
         "unjudged": before["judged"] - after["judged"],
         "grades": int(is_by_rater.sum()),
+        # Extra assignments, such as of gold pairs, are beyond the wanted number, and would not open again.
         "wanted": Assignment.objects.filter(rater=rater, state=Assignment.State.DONE, extra=False).count(),
     }

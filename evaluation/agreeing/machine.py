@@ -109,14 +109,15 @@ def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
 def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
     """The fields `again` and `unsure` of `Against`: the first grade beside each later one of pairs asked again.
 
+    `repeat` of a grade of the machine counts from 1 how often the version was asked about the pair.
     scale: the grades, lowest first; place: the row of each query, by pk. One database query.
     """
     repeated = version.grades.filter(query=OuterRef("query"), document=OuterRef("document"), repeat__gt=1)
     answers = version.grades.filter(Exists(repeated)).exclude(state=MachineGrade.State.WAITING)
-    # A pair without an answer, as after a timeout, is asked again in any case. `repeat` counts from 1.
+    # Without an answer, as after a timeout, a pair is asked again in any case: that is no second opinion.
     answers = answers.exclude(problem__in=UNANSWERED).order_by("query", "document", "repeat")
     rows = _placed(answers.values_list(*PAIR, "repeat", "value"), place, "repeat", "grade")
-    # nan for an answer without a grade of the scale
+    # An answer without a grade of the scale gets nan.
     rows["grade"] = rows["grade"].where(rows["grade"].isin(scale))
     first, later = rows[rows["repeat"] == 1], rows[rows["repeat"] > 1]
     answered_twice = first.merge(later, on=PAIR, suffixes=("_first", "_later"))  # a row for each later answer
@@ -213,10 +214,14 @@ def _by_group(against: Against, groups: dict[str, np.ndarray]) -> Iterator[tuple
 
 
 def table(whole: dict) -> documents.Table:
-    """The CSV table of `whole`, a JSON document by `document`: a row for each of its figures."""
+    """The CSV table of `whole`, a JSON document by `document`: a row for each of its figures.
+
+    The column `of` (see HEADER) says which pairs the figure is about: all, those of a system or tag, or those
+    asked again.
+    """
     last_cells = [whole["drawn"], whole["judge"], whole["version"], whole["model"]]
 
-    def row(name: str, group: str, pairs: int, figure: dict) -> list:
+    def row(name: str, group: str, pairs: int, figure: dict) -> list:  # figure: with `value`, `low` and `high`
         return [name, group, pairs, figure["value"], figure["low"], figure["high"], *last_cells]
 
     rows = [row(name, "all", whole["compared"], figure) for name, figure in whole["figures"].items()]

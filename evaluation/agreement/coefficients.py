@@ -70,14 +70,14 @@ def _alpha(table: Table, kind: str) -> dict:
 def _row(table: Table, name: str, value: float, **facts) -> dict:
     """The row of one coefficient: its value, its facts, whether its pairs are few, and why a number is missing.
 
-    Facts, those of FACTS, are None where they do not apply, and numbers are None for nan. `couples` are every two
-    grades of a pair.
+    Facts, those of FACTS, are None where they do not apply, and numbers are None for nan. `pairs`: how many pairs
+    the coefficient rests on; `couples`: how often two raters graded the same pair.
     """
     row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
     undefined = [field for field, number in row.items() if isinstance(number, float) and isnan(number)]
     why = {}
     if "value" in undefined:
-        why["value"] = lacking(table) or ALL_THE_SAME
+        why["value"] = lacking(table) or ALL_THE_SAME  # `lacking` is "" where a pair has two grades
     if "low" in undefined:  # then "high" is undefined, too
         why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
     return row | dict.fromkeys(undefined) | {"few": row["pairs"] < FEWEST_PAIRS, "why": why}

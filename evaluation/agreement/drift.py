@@ -73,8 +73,8 @@ def _squared_by_chance(table: Table, distance: np.ndarray) -> float:
 def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, chance: float) -> Course:
     """The course of one rater. rows: the rater's rows of the table, in the order of time.
 
-    distance: float64[n], of each grade from the mean of the others' grades of its pair, nan without others;
-    chance: the mean squared distance of grades given by lot.
+    distance: float64[n], of each grade of the table from the mean of the others' grades of its pair, nan without
+    others; chance: the mean squared distance of grades given by lot, 0 where all shared grades are the same.
     """
     shared_distances = distance[rows][~np.isnan(distance[rows])]
     # Without times most grades have the same one: then there is no earlier and later half, and both are empty.
@@ -83,6 +83,7 @@ def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, ch
     early, late = (half[~np.isnan(half)] for half in halves)
     moved, low, high = _welch(early, late)
     _, _, high_of_squares, _ = describe(shared_distances**2)  # the high end of the interval of their mean
+    significantly_closer = high_of_squares < chance  # to the others' grades than grades by lot
     return Course(
         rater=rater,
         ratings=rows.size,
@@ -96,20 +97,23 @@ def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, ch
         low=low,
         high=high,
         shared=shared_distances.size,
-        # Even the high end would be below `chance` if the rater were significantly closer to the others.
-        by_chance=bool(shared_distances.size >= FEWEST_GRADES and high_of_squares >= chance > 0),
+        # Where `chance` is 0 all shared grades are the same, so that nobody can be closer than by lot.
+        by_chance=bool(shared_distances.size >= FEWEST_GRADES and chance > 0 and not significantly_closer),
     )
 
 
 def _periods(table: Table, rows: np.ndarray, distance: np.ndarray) -> list[Period]:
-    """The periods of one rater, at least FEWEST_GRADES grades each; none where there are too few for two."""
+    """The periods of one rater, at least FEWEST_GRADES grades each; none where there are too few for two periods.
+
+    rows, distance: as for `_course`.
+    """
     number = min(MOST_PERIODS, rows.size // FEWEST_GRADES)
     periods = []
-    last = 0
-    for part in np.array_split(rows, number) if number > 1 else ():
-        first, last = last + 1, last + part.size
-        counts = np.bincount(table.level[part], minlength=table.grades.size).tolist()
-        shared_distances = distance[part][~np.isnan(distance[part])]
+    last = 0  # number of the last grade of the period before
+    for of_period in np.array_split(rows, number) if number > 1 else ():
+        first, last = last + 1, last + of_period.size
+        counts = np.bincount(table.level[of_period], minlength=table.grades.size).tolist()
+        shared_distances = distance[of_period][~np.isnan(distance[of_period])]
         bias, low, high, _ = describe(shared_distances)
         periods.append(Period(first, last, counts, shared_distances.size, bias, low, high))
     return periods
@@ -125,14 +129,14 @@ def _welch(early: np.ndarray, late: np.ndarray) -> tuple[float, float, float]:
     moved = mean_of(late) - mean_of(early)
     if min(early.size, late.size) < 2:
         return moved, float("nan"), float("nan")
-    # Means of equal distances can differ by a rounding error.
+    # Means of equal distances can differ by a rounding error, which is no move.
     rounding = ROUNDING * max(np.abs(early).max(), np.abs(late).max())
     moved = 0.0 if abs(moved) <= rounding else moved
-    variances = np.array([half.var(ddof=1) / half.size for half in (early, late)])  # of the means
+    variances = np.array([half.var(ddof=1) / half.size for half in (early, late)])  # of the two means
     error = np.sqrt(variances.sum())
-    if error <= rounding:  # within each half all values are equal, up to rounding
+    if error <= rounding:  # within each half all values are equal, up to rounding: the interval has no width
         return moved, moved, moved
-    # By Welch and Satterthwaite.
+    # The degrees of freedom by Welch and Satterthwaite.
     degrees = variances.sum() ** 2 / (variances**2 / [early.size - 1, late.size - 1]).sum()
     margin = float(stdtrit(degrees, (1 + LEVEL) / 2) * error)
     return moved, moved - margin, moved + margin

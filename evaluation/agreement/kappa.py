@@ -35,7 +35,7 @@ def cohen(table: Table) -> Iterator[dict]:
     """
     grade_pairs = table.grade_pairs
     levels = table.grades.size
-    distance = np.abs(table.grades[:, np.newaxis] - table.grades)
+    distance = np.abs(table.grades[:, np.newaxis] - table.grades)  # of each two grades of the scale
     for start, count in zip(*groups(grade_pairs.first_rater, grade_pairs.second_rater), strict=True):
         rows = slice(start, start + count)
         first, second = grade_pairs.first_level[rows], grade_pairs.second_level[rows]
@@ -68,7 +68,7 @@ def fleiss(table: Table) -> dict:
     """Fleiss' kappa of the pairs with the most frequent number of ratings, since all need the same number.
 
     Where several numbers are equally frequent, the largest counts. kappa: nan where there are no such pairs, or
-    all their grades are the same; pairs; ratings: of each pair.
+    all their grades are the same; pairs: how many there are; ratings: the number of ratings of each.
     """
     ratings = table.ratings[table.ratings > 1]
     if not ratings.size:
@@ -81,6 +81,7 @@ def fleiss(table: Table) -> dict:
     np.add.at(counts, (place, table.level[rows]), 1)
     # Of all ordered pairs of ratings of the same pair, the share that are equal: n equal ratings make n (n - 1).
     observed = ((counts**2).sum() - counts.sum()) / (pairs.size * number * (number - 1))
+    # The share that would be equal by chance: two ratings drawn by the shares of the grades.
     chance = ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
     grades_differ = (counts.sum(axis=0) > 0).sum() > 1
     kappa = float((observed - chance) / (1 - chance)) if grades_differ else float("nan")

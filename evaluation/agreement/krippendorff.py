@@ -34,18 +34,18 @@ def alpha_interval(table: Table, kind: str, draws: int = ALPHA_DRAWS, seed: int 
         return float("nan"), float("nan")
     patterns, frequency = table.patterns  # of grades, and the number of pairs with each
     generator = np.random.default_rng(seed)
-    at_once = max(1, COUNTS_AT_ONCE // len(patterns))
+    at_once = max(1, COUNTS_AT_ONCE // len(patterns))  # resamples
     chunks = []
     for start in range(0, draws, at_once):
         frequencies = generator.multinomial(pairs, frequency / pairs, min(at_once, draws - start))
         chunks.append(_alphas(patterns, frequencies.astype(np.float64), table.grades, kind))
     drawn = np.concatenate(chunks)
     defined = drawn[~np.isnan(drawn)]
-    low_tail, high_tail = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    # Resamples without alpha could stand at either end. If they are more than lie beyond one end, it is unknown.
-    if defined.size < draws * high_tail:
+    low_share, high_share = (1 - LEVEL) / 2, (1 + LEVEL) / 2  # of the resamples, below each end
+    # Resamples without alpha could stand at either end. If they are more than lie beyond an end, it is unknown.
+    if defined.size < draws * high_share:
         return float("nan"), float("nan")
-    low, high = np.quantile(defined, [low_tail, high_tail])
+    low, high = np.quantile(defined, [low_share, high_share])
     return float(low), float(high)
 
 

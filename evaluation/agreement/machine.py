@@ -95,7 +95,7 @@ def bias_differences(
         group = paired.subset(rows)
         group_tables = np.zeros_like(all_tables)  # a query without a row in the group keeps zeros
         group_tables[np.searchsorted(queries, np.unique(group.query))] = group.by_query
-        # In one array, so that both are resampled by the same queries.
+        # In one array, float64[queries, 2, levels, levels], so that both are resampled by the same queries.
         both_tables = np.stack([group_tables, all_tables], axis=1)
         (value,) = difference(both_tables.sum(axis=0)[np.newaxis])
         drawn = difference(_resampled(both_tables, draws, seed))
@@ -125,11 +125,13 @@ def _interval(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
 def _figures(tables: np.ndarray, grades: np.ndarray) -> np.ndarray:
     """The figures of each confusion matrix, float64[tables, figures]. tables: float64[tables, levels, levels]."""
     apart = grades - grades[:, np.newaxis]  # the machine's grade minus the person's, [person, machine]
+    # Each cell's part of its table, float64[tables, levels, levels].
     share = quotient(tables, tables.sum(axis=(1, 2), keepdims=True))
-    # Same, higher, lower, bias; below the three kappas: in the order of NAMES.
+    # In the order of NAMES: here same, higher, lower and bias, below the three kappas, and last alpha.
     columns = [(share * weight).sum(axis=(1, 2)) for weight in (apart == 0, apart > 0, apart < 0, apart)]
     # The share of each cell if person and machine were independent.
     chance = share.sum(axis=2)[:, :, np.newaxis] * share.sum(axis=1)[:, np.newaxis]
+    # A kappa is 1 - observed / expected disagreement. The weight of a cell says how much it disagrees.
     for weight in (apart != 0, np.abs(apart), apart**2):
         observed = (share * weight).sum(axis=(1, 2))
         expected = (chance * weight).sum(axis=(1, 2))

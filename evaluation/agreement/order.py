@@ -40,14 +40,15 @@ def worlds(
     draws of a query depend on its key (of `keys`) and its own ratings alone, not on those of other queries.
     """
     yield ratings
-    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))
+    rows = np.lexsort((ratings.rater, ratings.document, ratings.query))  # the ratings of a pair are adjacent
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
     first_of_pair, size_of_pair = np.repeat(starts, counts), np.repeat(counts, counts)  # of each rating's pair
-    sizes = np.bincount(ratings.query, minlength=ratings.queries).tolist()
+    sizes = np.bincount(ratings.query, minlength=ratings.queries).tolist()  # ratings of each query
     streams = [np.random.default_rng([seed, int.from_bytes(key.encode())]) for key in keys]
     for _ in range(draws):
+        # A number for each rating, query by query as in `rows`.
         drawn = [stream.random(size) for stream, size in zip(streams, sizes, strict=True)]
-        # Draws are below 1, and so places are below `size_of_pair`.
+        # The place of a drawn rating in its pair. Draws are below 1, and so places are below `size_of_pair`.
         place = (np.concatenate([np.empty(0), *drawn]) * size_of_pair).astype(np.int64)
         yield ratings.subset(rows[first_of_pair + place])
     for rater in raters:
@@ -69,11 +70,13 @@ def stability(
     single = np.zeros(rows.size, bool)  # whether the rating is the only one of its pair
     single[rows[starts[counts == 1]]] = True  # the row in `ratings` where a pair of one rating starts
     by_all, by_resample, without_rater = means[0], means[1 : draws + 1], means[draws + 1 :]
+    # [systems, systems] and [draws, systems, systems]: 1 where the first of two is better, -1 where it is worse.
     signs = _signs(by_all)
     resampled_signs = np.array([_signs(of_resample) for of_resample in by_resample])
     keeps = _keeps_order(signs, resampled_signs)
     low, high = np.quantile(by_resample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    has_order = bool((signs > 0).any())
+    has_order = bool((signs > 0).any())  # False: no system is better than another
+    # bool[systems]: those with the highest mean.
     best = by_all == np.nanmax(by_all) if has_order else np.zeros(by_all.size, bool)
     return Stability(
         means=by_all,
@@ -98,13 +101,14 @@ def stability(
 def _left_out(rater: int, of_rater: np.ndarray, single: np.ndarray, signs: np.ndarray, means: np.ndarray) -> dict:
     """The order without one rater, as a dict for `Stability.left_out`.
 
-    In it, ratings and unjudged are numbers: the rater's ratings, and the pairs that nobody else graded. tau
-    compares the order with that by all raters. reversed has the pairs of systems that swap, (better, worse) by all
-    raters. means are those without the rater.
+    In it, ratings is how many the rater gave, and unjudged how many pairs nobody else graded. tau compares the
+    order with that by all raters. reversed has the pairs of systems that swap, (better, worse) by all raters.
+    means are those without the rater.
 
     of_rater: bool[ratings], those of the rater.
     single: bool[ratings], those that are the only one of their pair.
-    signs: float64[systems, systems], the order by all raters, as from `_signs`.
+    signs: float64[systems, systems], the order by all raters: 1 where the first of two systems is better, -1 where
+    it is worse.
     means: float64[systems], without the rater; nan where a system has no mean.
     """
     without = _signs(means)

@@ -17,10 +17,10 @@ DISPUTED = np.dtype(
 def each_rater(table: Table) -> list[dict]:
     """A row for each rater, including raters without a grade; nan where there are too few pairs.
 
-    rater; ratings; cannot: answers that one cannot judge; mean: of the rater's grades; shared: grades of pairs
-    that others graded, too; bias: the mean distance of a grade from the mean of the others' grades; low, high: its
-    95 % interval by t over pairs; spread: the standard deviation of these distances; agree: the share of the
-    others' grades that equal the rater's.
+    rater: the number; ratings: how many grades the rater gave; cannot: how many answers "cannot judge"; mean: of
+    the rater's grades; shared: how many grades are of pairs that others graded, too; bias: the mean distance of a
+    grade from the mean of the others' grades; low, high: its 95 % interval by t over pairs; spread: the standard
+    deviation of these distances; agree: the share of the others' grades that equal the rater's.
     """
     distance = distances(table)
     graded_by_others = ~np.isnan(distance)
@@ -88,7 +88,7 @@ def disputed(table: Table) -> np.ndarray:
     Those whose grades are furthest apart on the scale come first, then those with the largest deviation, then
     those with the lowest number.
     """
-    rows = table.graded_twice  # at least two of each pair, which are adjacent
+    rows = table.graded_twice  # of each pair at least two, which are adjacent
     if not rows.pair.size:
         return np.empty(0, DISPUTED)
     starts, counts = groups(rows.pair)
@@ -99,6 +99,6 @@ def disputed(table: Table) -> np.ndarray:
     deviation = np.sqrt(squares / (counts - 1))
     steps_apart = highest - lowest
     order = np.lexsort((pairs, -deviation, -steps_apart))  # the last key is the first to sort by
-    order = order[steps_apart[order] > 0]
+    order = order[steps_apart[order] > 0]  # pairs with equal grades are not disputed
     columns = (pairs, counts, table.grades[lowest], table.grades[highest], mean, deviation)
     return np.rec.fromarrays([column[order] for column in columns], DISPUTED)

@@ -44,12 +44,14 @@ class Table:
         With few raters and grades there are few patterns.
         """
         graded_twice = self.graded_twice
-        levels = max(self.grades.size, 1)
+        levels = max(self.grades.size, 1)  # 1 where there is no grade: an array of bytes needs a width
+        # How often each pair (row) was given each grade (column).
         counts = np.bincount(graded_twice.pair * levels + graded_twice.level, minlength=self.pairs * levels)
         counts = counts.reshape(self.pairs, levels)[self.ratings > 1]
-        # np.unique compares a row of bytes at once, which is faster than axis=0.
-        rows = np.ascontiguousarray(counts.astype(">i4")).view(f"V{4 * levels}").ravel()
-        _, places, frequency = np.unique(rows, return_index=True, return_counts=True)
+        # One element for each pair, its counts as bytes: np.unique compares these at once, which is faster than
+        # axis=0. The high byte of a count comes first (>), so that bytes sort as the counts do.
+        rows_as_bytes = np.ascontiguousarray(counts.astype(">i4")).view(f"V{4 * levels}").ravel()
+        _, places, frequency = np.unique(rows_as_bytes, return_index=True, return_counts=True)
         return counts[places].astype(np.float64), frequency
 
     @cached_property
@@ -58,11 +60,11 @@ class Table:
 
         A cell is one number, made of the first rater, the second rater and their levels.
         """
-        levels = max(self.grades.size, 1)
-        cells = []
-        counts = []
+        levels = max(self.grades.size, 1)  # 1 where there is no grade, and so no cell
+        cells, counts = [], []  # for each offset an array
         # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
         for offset in range(1, int(self.ratings.max(initial=0))):
+            # Rows of the table: the first rater's, and the second rater's of the same pair.
             first = np.flatnonzero(self.pair[offset:] == self.pair[:-offset])
             second = first + offset
             both_raters = self.rater[first] * self.raters + self.rater[second]
@@ -73,6 +75,7 @@ class Table:
         # A cell can occur at several offsets: its counts are added. The empty arrays are for no offset.
         cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
         count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
+        # Part the numbers into what they were made of.
         both_raters, both_levels = np.divmod(cell, levels * levels)
         first_rater, second_rater = np.divmod(both_raters, max(self.raters, 1))
         first_level, second_level = np.divmod(both_levels, levels)
@@ -100,7 +103,8 @@ def table(
 ) -> Table:
     """The table of these ratings. `pair` and `rater` are numbers from 0; `grade` is nan for "cannot judge".
 
-    scale: all possible grades (None: those that occur). A rater grades a pair once.
+    Each rater must grade a pair at most once. raters: how many there are, also without a rating. scale: all
+    possible grades (None: those that occur). moment: the time of each rating in seconds (None: unknown).
     """
     pair, rater, grade = np.asarray(pair, np.int64), np.asarray(rater, np.int64), np.asarray(grade, np.float64)
     cannot = np.bincount(rater[np.isnan(grade)], minlength=raters)
@@ -108,6 +112,6 @@ def table(
     order = graded[np.lexsort((rater[graded], pair[graded]))]  # the rows with a grade, by pair and then by rater
     grades = np.unique(grade[order]) if scale is None else np.unique(np.asarray(scale, np.float64))
     level = np.searchsorted(grades, grade[order])
-    pairs = int(pair.max(initial=-1)) + 1
+    pairs = int(pair.max(initial=-1)) + 1  # 0 without a rating
     moment = None if moment is None else np.asarray(moment)[order]
     return Table(pairs, raters, grades, pair[order], rater[order], level, cannot, moment)

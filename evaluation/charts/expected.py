@@ -78,7 +78,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
     The rows are in the order of time.
     """
     last_values = {row["system"]: row["expected"] for row in rows}
-    height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))
+    height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))  # the labels at the ends of lines fit
     bars = [row for row in rows if row["low"] is not None and row["barred"]]
     systems_with_bars = list(dict.fromkeys(row["system"] for row in bars))
     values = [row["expected"] for row in rows]
@@ -98,7 +98,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
         ],
     )
     labels, names = end_labels(last_values, domain, height)
-    # The bars of a round stand side by side, half of them on each side of its dots.
+    # The bars of a round stand side by side, two half gaps apart, half of them on each side of its dots.
     intervals = []
     for place, name in enumerate(systems_with_bars):
         pixels = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))

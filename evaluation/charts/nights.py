@@ -62,7 +62,7 @@ def by_night(rows: Rows, margin: float) -> dict:
     y = alt.Y("difference:Q", title=None, scale=scale, axis=alt.Axis(format=SIGNED))
     # In the rows of the two horizontal lines, `at` is a difference; in those of nights it is a time.
     lines = alt.Chart(alt.NamedData("lines")).encode(y=alt.Y("at:Q", scale=scale))
-    dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])
+    dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])  # [1, 0]: a solid line
     layers = [
         lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=where("margin", alt.ColorValue, WARN, INK)),
         *_band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22),

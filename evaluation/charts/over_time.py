@@ -28,7 +28,7 @@ def over_time(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     mark: place (half-way between two evaluations), what (text: what changed between them).
     """
     last_means = {row["system"]: row["mean"] for row in rows}  # the rows have the order of the evaluations
-    height = max(HEIGHT, LABEL_HEIGHT * (len(last_means) + 2))
+    height = max(HEIGHT, LABEL_HEIGHT * (len(last_means) + 2))  # the labels at the ends of lines fit
     values = [row.get(name) for row in rows for name in ("mean", "low", "high")]
     domain = score_domain(values, bounded, whole=False)
     scale = alt.Scale(domain=domain, nice=False)

@@ -78,7 +78,7 @@ def svg(
 ) -> str:
     """The chart as SVG, in the colours of the theme. The same arguments give the same bytes.
 
-    width: in pixels; title, description: the text alternative; paper: on a white background.
+    theme: one of THEMES; width: in pixels; title, description: the text alternative; paper: on a white background.
     """
     return _cached_svg(json.dumps(spec), theme, width, title, description, paper)
 
@@ -89,7 +89,7 @@ def titled(spec: Mapping, title: str, caption: str, width: int) -> dict:
     Title and caption are broken to fit the width, which is in pixels.
     """
     title_size, caption_size = 17, 13  # pixels, of letters
-    # A letter is about half as wide as its size, in the bold title a little wider.
+    # How many fit in a line. A letter is about half as wide as its size, in the bold title a little wider.
     letters_of_caption, letters_of_title = int(width / (0.5 * caption_size)), int(width / (0.6 * title_size))
     text = {
         "text": textwrap.wrap(title, letters_of_title),
@@ -129,7 +129,7 @@ def _cached_svg(spec: str, theme: str, width: int, title: str, description: str,
     # Names on the y axis get about a third of the picture, from 90 to 220 pixels. Longer names are cut.
     label_width = max(90, min(220, width * 0.34))
     y_axis = {"labelLimit": label_width, "labelExpr": shortened("datum.label", int(label_width / LETTER_WIDTH))}
-    # The reader's font may be wider than the one with which labels are measured here.
+    # The reader's font may be wider than the one with which labels are measured here: a seventh more is free.
     padding = {"left": round(label_width / 7), "top": 8, "right": 26, "bottom": 4}
     document = {
         **json.loads(spec),
@@ -164,9 +164,9 @@ def palette() -> dict[str, dict[str, str]]:
 def _resolved(part, colours: Mapping[str, str], paints: bool = False):
     """A part of a specification as it is drawn: each colour "var(--name)" has its value, and links are left out.
 
-    Members that DATA names stay as they are: there "var(--name)" can be the name of a system. LINKS names the
-    members that are left out. paints: whether the part is within a member that PAINTS names; only there a text is
-    a colour.
+    A part is a text, a list, an object with members, or a number. Members that DATA names stay as they are: there
+    "var(--name)" can be the name of a system. LINKS names the members that are left out. paints: whether the part
+    is within a member that PAINTS names; only there a text is a colour.
     """
     if isinstance(part, str):
         variable = re.fullmatch(r"var\(--([\w-]+)\)", part) if paints else None

@@ -104,7 +104,7 @@ def by_query(rows: Rows, *, bounded: bool = True) -> dict:
     A row: query (key), text, value, below (bool: the value is below the score of an empty list), url.
     """
     keys = [row["query"] for row in rows]
-    padding = 0.15 if len(rows) <= 120 else 0  # more bars are too thin for gaps
+    padding = 0.15 if len(rows) <= 120 else 0  # the gap between bars; more bars are too thin for gaps
     base = alt.Chart(alt.NamedData("bars")).encode(
         x=alt.X("query:N").sort(None).axis(None).scale(domain=keys, paddingInner=padding, paddingOuter=0),
         y=alt.Y("value:Q", title=None, axis=alt.Axis(format=SHORT)).scale(
@@ -128,7 +128,8 @@ def deltas(rows: Rows) -> dict:
     piece of the line.
     """
     values = [row["value"] for row in rows] + [0.0]
-    margin = 0.05 * (max(values) - min(values)) or 1.0  # 1.0 where all differences are 0
+    # Free above and below the bars; 1.0 where all differences are 0, so that the axis has two ends.
+    margin = 0.05 * (max(values) - min(values)) or 1.0
     y = alt.Y("value:Q", title=None, axis=alt.Axis(format=SIGNED))
     y = y.scale(domain=[min(values) - margin, max(values) + margin], nice=False)
     queries = rows[-1]["end"] if rows else 1  # the axis ends where the last bar does

@@ -31,7 +31,7 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
     # Rows have whole labels. Columns are too narrow for these, so that a Vega expression keeps the value alone.
     value_of_grade = "split(datum.label, ' ')[0]"
     column_axis = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value_of_grade)
-    # Only the shades on which numbers are readable.
+    # Only the shades on which numbers are readable; SHADE_LIMITS are the limits between the three.
     shades = alt.Scale(type="threshold", domain=list(SHADE_LIMITS), range=list(SHADES[:3]))
     base = alt.Chart(alt.NamedData("cells")).encode(
         x=alt.X("other:N", sort=None, title=None, scale=scale, axis=column_axis),

@@ -80,7 +80,8 @@ def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
 def end_labels(values: Mapping[str, float], domain: list[float], height: int) -> tuple[alt.Chart, list[dict]]:
     """The layer with the name of each system at the end of its line, and the rows of its data set `names`.
 
-    values: where the line of each system ends; domain: the ends of the scale; height: of the chart, in pixels.
+    Labels of lines that end close together are moved apart. values: where the line of each system ends; domain:
+    the ends of the scale; height: of the chart, in pixels.
     """
     label_height = LABEL_HEIGHT * (domain[1] - domain[0]) / height  # in units of the scale
     places = spread_labels([*values.values()], label_height)
@@ -106,7 +107,7 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
         mean = sum(values[index] for index in block) / len(block)
         return mean - room * (len(block) - 1) / 2
 
-    blocks: list[list[int]] = []  # indexes of `values`, by value
+    blocks: list[list[int]] = []  # of indexes of `values`; both blocks and indexes are in the order of the values
     for index in sorted(range(len(values)), key=values.__getitem__):
         blocks.append([index])
         # Two blocks that overlap are joined. The joined one reaches further down: it may overlap the next, too.
@@ -139,7 +140,8 @@ def looks(rows: Rows) -> tuple[alt.StrokeDash, alt.Shape]:
 
     A row: system, leader (bool: a solid line with circles), and optionally ideal (bool: the dotted line).
     """
-    # The first system gets the first dash, the solid line, and the first shape, the circle.
+    # The leader comes first, as False is before True: it gets the first dash, the solid line, and the first shape,
+    # the circle.
     leader_first = sorted(rows, key=lambda row: not row["leader"])
     # Each system once, though it has several rows.
     systems = list(dict.fromkeys(row["system"] for row in leader_first if not row.get("ideal")))

@@ -109,7 +109,7 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     cutoffs = sorted({row["cutoff"] for row in rows})
     rows_at_end = [row for row in rows if row["cutoff"] == cutoffs[-1] and row["value"] is not None]
     last_values = {row["system"]: row["value"] for row in rows_at_end}
-    height = max(300, LABEL_HEIGHT * (len(last_values) + 2))
+    height = max(300, LABEL_HEIGHT * (len(last_values) + 2))  # the labels at the ends of lines fit
     all_have_bands = len(last_values) <= MOST_BANDS
     bands = [row for row in rows if row.get("low") is not None and (row["leader"] or all_have_bands)]
     ends_of_bands = [row[name] for row in bands for name in ("low", "high")]
@@ -121,16 +121,16 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
 
 
 def running(rows: Rows) -> dict:
-    """A line of the DCG down to each rank for each list.
+    """A line of the DCG down to each rank for each list: the ranking of a system, or the ideal list.
 
-    A row: system, cutoff (rank), value, leader (bool), ideal (bool: the row is of the ideal list).
+    A row: system (the name of the list), cutoff (rank), value, leader (bool), ideal (bool: of the ideal list).
     """
     last_values = {row["system"]: row["value"] for row in rows}  # the deepest rank comes last
     height = max(280, LABEL_HEIGHT * (len(last_values) + 2))
     values = [row["value"] for row in rows] + [0.0]
     domain = [min(values), max(values) or 1.0]  # 1.0 where no list has a gain
     deepest = max(row["cutoff"] for row in rows)
-    x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)
+    x = alt.X("cutoff:Q", title="rank").scale(domain=[1, max(deepest, 2)], nice=False)  # an axis needs two ends
     x = x.axis(grid=False, format="d", tickMinStep=1, tickCount=10)
     return _lines(rows, last_values, x=x, domain=domain, height=height, interpolate="step-after")
 
@@ -193,7 +193,8 @@ def _lines(
     """A line over `cutoff` for each system or list, with its name at the end; the leader's is accented.
 
     rows: as for `curves` or `running`; last_values: where each line ends, by system; domain: the ends of the
-    scale; bands: rows with an interval, drawn behind the lines.
+    scale; interpolate: how a line goes from point to point, as Vega names it; bands: rows with an interval, drawn
+    behind the lines.
     """
     scale = alt.Scale(domain=domain, nice=False)
     base = alt.Chart(alt.NamedData("lines")).encode(

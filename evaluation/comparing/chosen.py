@@ -25,7 +25,8 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
     """The baseline and the systems that the address compares; None where nothing can be compared.
 
-    Raises CannotAnswer for an address that has no meaning, or too many systems.
+    Without a `system` in the address all systems are compared; without a `baseline` it is the best of them. Raises
+    CannotAnswer for an address that has no meaning, or too many systems.
     """
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     names = named_in(request)
@@ -38,7 +39,7 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
     ranked = list(evaluation.means)  # best first
     if baseline and baseline not in ranked:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
-    if any(request.GET.getlist("system")):  # else all systems are compared
+    if any(request.GET.getlist("system")):
         ranked = [name for name in ranked if name in names]
     if len(names) > MOST_COMPARED:
         raise CannotAnswer(
@@ -50,8 +51,8 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
     others = [name for name in ranked if name != baseline]
     if not others:
         return None
-    compared = others[: MOST_COMPARED - 1]
-    all_pairs = pairs == ALL and len(compared) > 1
+    compared = others[: MOST_COMPARED - 1]  # 1: the baseline
+    all_pairs = pairs == ALL and len(compared) > 1  # with one other system there is a single pair
     left_out = len(others) - len(compared)
     return Selection(baseline, tuple(compared), named=True, all_pairs=all_pairs, left_out=left_out)
 

@@ -86,11 +86,11 @@ def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> 
     In it, `results` is how many nobody judged, `of` how many there are, judged or not, and `path` the address of
     the page that asks raters for them, "" where the rankings are not imported.
     """
-    unjudged, all_results = evaluation.holes_of(system)
+    unjudged, all_results = evaluation.holes_of(system)  # holes: unjudged results
     table = evaluation.table.record
     path = ""
     if system in table.system_pks:
-        # Without a cutoff all results count: the page then lists those of the longest ranking.
+        # Without a cutoff all results count: the page then lists as many as the longest ranking has, at least 1.
         depth = evaluation.asked.measure.cutoff or int(table.rankings[system].length.max(initial=1))
         address = urlencode({"system": table.system_pks[system], "depth": depth})
         path = f"{reverse('holes', args=[collection.slug])}?{address}"
@@ -154,11 +154,12 @@ def worst(collection: Collection, evaluation: Evaluation, pair: list[str], diffe
     pair: the release and its anchor; difference: of the release from the anchor, float64[queries].
     """
     queries = evaluation.table.record.queries
-    # On the page of a query the anchor comes first.
+    # The links show these on the page of a query: the anchor first, and no release that was sent but not imported.
     stored = [name for name in reversed(pair) if name in evaluation.table.record.system_pks]
     query_string = evaluation.asked.keep_with(urlencode([("system", name) for name in stored]))
     values = evaluation.values(pair)
-    lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]  # no nan, no tie
+    # Losses alone: no ties, and no queries that do not count for both, which have nan.
+    lost = [row for row in np.argsort(difference, kind="stable") if difference[row] < 0]
     return [
         {
             "query": queries["key"].iloc[row],

@@ -53,6 +53,7 @@ def as_markdown(gate: Document, site: str) -> str:
         if against["worst"]:
             lines += ["", f"Queries that lose most against {_escaped(against['anchor'])}:", ""]
             lines += [
+                # `query` is the key, for a query without a text.
                 f"- [{_escaped(row['text'] or row['query'])}]({site}{row['path']}) {signed(row['difference'])}"
                 for row in against["worst"]
             ]
@@ -80,10 +81,11 @@ def as_junit(gate: Document, site: str) -> str:
 
 
 def readings(against: Document) -> Iterable[tuple[str, str]]:
-    """(how the means are taken, their difference in words) for each way to take them.
+    """(how the means are taken, their difference in words) for each way to take them. against: of one anchor.
 
-    First with unjudged documents as the options say, then with them at their expected gain. Where the queries were
-    drawn from a log, these means are over its searches, and the plain mean over queries comes last.
+    The first reading has unjudged documents as the options say, the second at their expected gain. Where the
+    queries were drawn from a log, both are means over all its searches. Then the plain mean over queries comes
+    last, with the share of the searches that the queries stand for (traffic).
     """
     yield PLAIN, in_words(against["plain"])
     if against["expected"]:

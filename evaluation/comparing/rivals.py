@@ -21,8 +21,8 @@ MOST_BARS = 1_000  # about the width in pixels: with more queries, every n-th is
 def against_rivals(collection: Collection, evaluation: Evaluation, system: str) -> dict:
     """The context of the chart and of the largest losses; empty with fewer than two other systems.
 
-    A rival is the system with the highest value among the others, on that query alone. `lost`, `against`: on how
-    many queries the system loses, and on how many it is compared.
+    The rival on a query is the system with the highest value among the others, on that query alone. `leader`: the
+    given system; `lost`, `against`: on how many queries it loses, and on how many it is compared.
     """
     names = [name for name in evaluation.means if name != system]
     if len(names) < 2:
@@ -38,6 +38,7 @@ def against_rivals(collection: Collection, evaluation: Evaluation, system: str) 
     # The rows stand highest first. With more rows than bars, a bar shows the first row of each `step`.
     step = ceil(total / MOST_BARS)
     bars = [rows[start] | {"start": start, "end": min(start + step, total)} for start in range(0, total, step)]
+    # The largest first. What is lost within ROUNDING is an error of rounding.
     losses = [row for row in reversed(rows) if row["value"] < -ROUNDING]
     alt_text = f"{asked.measure} of {system} minus that of the best other system on {total:,} queries, "
     alt_text += f"highest first: from {decimals(rows[0]['value'])} to {decimals(rows[-1]['value'])}."
@@ -59,7 +60,8 @@ def differences(evaluation: Evaluation, system: str, names: list[str]) -> list[d
     of_system, of_others = evaluation.counting([system])[:, 0], evaluation.counting(names)
     of_others = np.where(np.isnan(of_others), -np.inf, of_others)  # a value that does not count is never the best
     highest, rival = of_others.max(axis=1), of_others.argmax(axis=1)
-    difference = of_system - highest  # nan or inf where one of both does not count
+    # Finite where both count: nan where the system does not, inf where none of the others does.
+    difference = of_system - highest
     queries = evaluation.table.record.queries
     rows = [
         {

@@ -113,11 +113,12 @@ def _band_name(band: int) -> str:
 def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
     """The first pair of `result` on each segment: paired t tests with Holm's correction for all segments.
 
-    A segment with fewer than FEWEST queries has no p and does not count in the correction.
+    A segment with fewer than FEWEST queries has no p and does not count in the correction. `result.common`,
+    bool[queries], is true for the common queries: those with a value for both systems.
     """
     values = np.column_stack([result.values(name) for name in result.pairs[0]])  # [common queries, 2]
     difference = result.difference(*result.pairs[0])  # float[queries]
-    draws, seed = result.tests.draws, result.tests.seed
+    draws, seed = result.tests.draws, result.tests.seed  # of the randomisation test
     on_segments = []  # with tests that are not corrected yet
     for segment in segments:
         sample = common_sample = None  # where the queries were drawn from a log
@@ -125,14 +126,14 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
             # Queries of the segment without a value are represented by those of the segment, and by no others.
             sample = result.evaluation.sampled.within(segment.members)
             common_sample = sample.answered(result.common[segment.members])
-        members = segment.members[result.common]
+        common_members = segment.members[result.common]  # bool[common queries]
         # The one pair of columns: baseline and system.
-        test = compare(values[members], [(0, 1)], draws, seed, sampled=common_sample).pairs[0]
+        test = compare(values[common_members], [(0, 1)], draws, seed, sampled=common_sample).pairs[0]
         with_value = int((segment.members & result.common).sum())
         without_value = int((segment.members & ~result.common).sum())
         beside = beside_mean(difference[segment.members], sample)
         on_segments.append(OnSegment(segment, with_value, without_value, test, beside))
-    # Each `compare` has one pair, so its p_holm is not adjusted yet.
+    # Each `compare` has one pair, so its p_holm is not adjusted yet. nan where nothing was tested.
     p_values = [np.nan if each.comparison.p_holm is None else each.comparison.p_holm for each in on_segments]
     adjusted = holm(np.array(p_values)).tolist()
     pairs = zip(on_segments, adjusted, strict=True)
@@ -153,7 +154,9 @@ def _adjusted(test: Comparison, p: float) -> Comparison:
 def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
     """A row for each segment, with the numbers of its comparison and the reasons for those that are missing.
 
-    Where the queries were drawn from a log, it also has `plain` and `traffic`, as from `scores.beside_mean`.
+    `queries`, `undefined`: on how many queries both systems have a value, and on how many one has none. `why`: the
+    reason for each of FIELDS that is missing, by name. Where the queries were drawn from a log, a row also has
+    `plain` and `traffic`, as from `scores.beside_mean`.
     """
     baseline, system = result.pairs[0]
     return [
@@ -182,6 +185,7 @@ def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined"]
-    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]  # the names, without numbers
+    # Of `beside_mean` the names alone, which are columns only where the queries were drawn from a log.
+    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]
     with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
     return documents.table_of(header, (row | made_by for row in with_words))

@@ -53,7 +53,7 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "counts": whole["counts"],
         "lacking": agreed.lacking,
         "fewest": FEWEST_PAIRS,
-        "limits": {"strong": STRONG, "fair": FAIR},
+        "limits": {"strong": STRONG, "fair": FAIR},  # of alpha, for the words about it
         "opened": "page" in request.GET,  # whether the disputed pairs are unfolded: the reader leafs through them
         "named": collection.role == Role.ADMIN,  # whether the reader sees names of raters
         "raters": [row | {"pk": pks[row["rater"]]} for row in whole["raters"]],
@@ -61,7 +61,7 @@ def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> Htt
         "order": order,
         # The raters without whom two systems swap.
         "moved": [row["rater"] for row in order.get("without", ()) if row["reversed"]] if order else [],
-        "neighbours": neighbours(order) if order else [],
+        "neighbours": neighbours(order) if order else [],  # how often each system stays above the next
         "label": asked.label,
         "charts": {},
         **coefficients_in(whole),
@@ -106,7 +106,8 @@ def chart_of_biases(raters: Sequence[dict]) -> dict[str, Chart]:
 def agreement_and_order(collection: Collection, asked: Asked) -> tuple[Agreement, Order | None, dict]:
     """The agreement, the order of systems (None: too large for a page), and the JSON document of both.
 
-    Names are those that the reader may see, read each time, as they can be removed. All else is cached.
+    Names are those that the reader may see, read each time, as they can be removed. All else is cached. Raises
+    CannotAnswer where the options do not fit.
     """
     names = names_in(collection)
     agreed = agreement_in(collection, names)

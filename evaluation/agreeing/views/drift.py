@@ -40,6 +40,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     pagination = paged(request, whole["raters"], RATERS_ON_PAGE)
     rows = list(pagination["page"].object_list)
     drawn = [row for row in rows if row["periods"]]  # rows that the chart of this page shows
+    # Of all pages: the names of the raters with hints, and how many of the others have too few grades.
     noted = [row["rater"] for row in whole["raters"] if row["hints"]]
     untold = sum(bool(row["few"]) for row in whole["raters"] if not row["hints"])
     context = {
@@ -54,7 +55,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         "scale": list(labels),
         "named": collection.role == Role.ADMIN,
         "enough": FEWEST_ANSWERS,  # answers that a hint rests on, at least
-        "latest": GRADES_FOR_DRIFT,  # acts of a rater, whose times are shown
+        "latest": GRADES_FOR_DRIFT,  # how many latest acts of a rater the times on the page are from
         "drawn": drawn,
         **pictured(drawn, noted),
     }

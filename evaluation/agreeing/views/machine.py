@@ -33,7 +33,7 @@ SHARES = ("same", "higher", "lower")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The agreement of a version of the judge with people; what is missing where there is none.
 
-    It takes a version, a sample of pairs, and a pair of the sample that both graded.
+    Agreement needs a version, a sample of pairs, and a pair of the sample that both graded.
     """
     judge = judge_of(collection, pk)
     version = version_of(request, judge)
@@ -41,13 +41,13 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
     context = page(request, collection, "agreement", asked) | {
         "judge": judge,
         "version": version,
-        "may_ask": collection.role == Role.ADMIN,
+        "may_ask": collection.role == Role.ADMIN,  # whether the reader may have the judge asked
         "versions": list(judge.versions.values_list("number", flat=True)),
         "found": against,
-        # Probes are documents that try to deceive the judge.
+        # Probes are documents that try to deceive the judge. They do if it gives them the grade `least` or more.
         "probed": probe_results(collection, [version] if version else []),
         "least": short_value(collection.relevant_from),
-        "top": TOP_RANKS,
+        "top": TOP_RANKS,  # the bias on a system is that on the pairs of its first places, so many
         "charts": {},
     }
     if against and against.count():
@@ -55,6 +55,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         context |= {
             "whole": whole,
             "files": f"?version={version.number}",
+            # (label, whether the figure is a share, its numbers)
             "figures": [(LABELS[name], name in SHARES, figure) for name, figure in whole["figures"].items()],
             "worth": worth,  # the module: the template tells its thresholds
             **confusion(collection, whole["confusion"]),

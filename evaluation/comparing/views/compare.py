@@ -50,7 +50,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
     context = page(request, collection, "compare", asked) | {
         "ranked": list(evaluation.means),
         "most": MOST_COMPARED,
-        "hidden": hidden(request),
+        "hidden": hidden(request),  # parameters that the form sends anew
         "baseline": request.GET.get("baseline", ""),
         # The systems with a tick: those that are compared, or those of an address that compares none.
         "chosen": selection.systems if selection else named_in(request),
@@ -74,7 +74,10 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
 def comparison_in(
     request: HttpRequest, collection: Collection, asked: Asked, result: Compared, selection: Selection
 ) -> dict:
-    """The context about the pairs: their rows, what the tests tell, expected differences, the chart."""
+    """The context about the pairs: their rows, what the tests tell, expected differences, the chart.
+
+    Expected differences are those that are expected once all of the pool is judged.
+    """
     rows = rows_against(selection.baseline, result)
     expected = expecting(collection, asked)
     for row in rows:
@@ -82,9 +85,9 @@ def comparison_in(
         row["url"] = reverse("differences", args=[collection.slug]) + query_string(parameters)
         if expected.interval:
             row.update(expected.interval.between(row["baseline"], row["system"]))
-    also_expected = {"expected": "1"} if expected.interval else {}
+    also_expected = {"expected": "1"} if expected.interval else {}  # for links to pages that show them, too
     pairs = [(row["baseline"], row["system"]) for row in rows]
-    by_machines = scores_by_machine(collection, asked)
+    by_machines = scores_by_machine(collection, asked)  # by the grades of language models alone
     judged_shares = [result.evaluation.standing(name).judged for name in selection.systems]
     return {
         "expecting": expected,
@@ -114,8 +117,9 @@ def comparison_in(
 def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}.
 
-    The other system is the release. `against`: the row of the gate about this baseline; `no_gate`: why there is no
-    gate.
+    The gate tells whether a release is worse than baselines by more than a margin. Here the release is the other
+    system. `against`: the row of the gate about this baseline; `no_gate`: why there is no gate, since a baseline
+    was deleted.
     """
     try:
         chosen = record.baselines(collection)
@@ -126,11 +130,12 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
     first, second = selection.systems
     if first not in chosen and second not in chosen:
         return {}
+    # Of two baselines the first is taken as the baseline, and the second as the release.
     baseline, release = (first, second) if first in chosen else (second, first)
     anchors = [name for name in chosen if name != release]  # the release is compared with all baselines
 
     make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
-    # In the cache, because expected gains take seconds for a large pool.
+    # From the cache, as expected gains take seconds for a large pool. `count` is for any small value.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), make)
     by_anchor = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": by_anchor[baseline]}

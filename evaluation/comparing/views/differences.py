@@ -48,7 +48,10 @@ PARAMETERS = ("baseline", "system", "segment", "sort", "q", "page")
 @readers_page
 @with_options(*PARAMETERS)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The page of the pair in the address. Where it names none, also of the best system against all its rivals."""
+    """The page of the pair in the address. Where it names none, also of the best system against all its rivals.
+
+    The rival on a query is the best of the other systems there.
+    """
     evaluation = evaluated(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": list(evaluation.means)}
     pair = pair_in(request, evaluation)
@@ -62,9 +65,9 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         "whole": whole,
         "compared": result,
         "why_dropped": scores.why(result.why_dropped),
-        "files": query_string_with(request, *pair),
+        "files": query_string_with(request, *pair),  # of the links to the files
         "swapped": query_string_with(request, *reversed(pair)),
-        "hidden": parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS}),
+        "hidden": parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS}),  # that the form sends anew
         "label": evaluation.label,
         **pictured(collection, asked, rows, pair),
         **by_segment(on_segments, result, whole["difference"]),
@@ -72,6 +75,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     }
     context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}  # from `pictured`, `by_segment`
     if not (request.GET.get("baseline") or request.GET.get("system")):
+        # pair[1]: the best system.
         rivals = against_rivals(collection, evaluation, pair[1])
         context |= rivals
         if rivals:
@@ -80,9 +84,9 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
 
 
 def pair_in(request: HttpRequest, evaluation: Evaluation) -> tuple[str, str] | None:
-    """(baseline, system) of the address; a missing one is the best of the others.
+    """(baseline, system) of the address; for a missing one, the best system that is not the other one.
 
-    None where nothing can be compared. Raises CannotAnswer.
+    None where nothing can be compared. Raises CannotAnswer for a name that cannot be compared.
     """
     baseline, system = request.GET.get("baseline", ""), request.GET.get("system", "")
     ranked = list(evaluation.means)  # best first
@@ -100,7 +104,10 @@ def pair_in(request: HttpRequest, evaluation: Evaluation) -> tuple[str, str] | N
 
 
 def compared(evaluation: Evaluation, pair: tuple[str, str]) -> tuple[Compared, list[OnSegment]]:
-    """The pair compared on all queries and on each segment, cached with the scores."""
+    """The pair, (baseline, system), compared on all queries and on each segment, cached with the scores.
+
+    A segment is a set of queries with the same tag, or of about the same length.
+    """
     baseline, system = pair
     result = tested(evaluation, Selection(baseline, (system,), named=True, all_pairs=False))
     table = evaluation.table
@@ -114,13 +121,16 @@ def compared(evaluation: Evaluation, pair: tuple[str, str]) -> tuple[Compared, l
 
 
 def every_row(result: Compared) -> list[dict]:
-    """A row for each query, in the order of the record, with the numbers of the file.
+    """A row for each query of the collection, with the numbers of the CSV that the page offers (`every_query`).
 
-    first, second: the values of baseline and system, None without one; why: why the query is left out.
+    pk, key, text, weight, tags: of the query; words: how many its text has; first, second: the values of baseline
+    and system, None for one that does not count; difference: second less first, None where the query is left out
+    of the comparison; why: the reason for that, or "counted".
     """
     header, lines = comparison.every_query([result])
     rows_of_file = [dict(zip(header, line, strict=True)) for line in lines]
     queries = result.evaluation.table.record.queries[["pk", "key", "text", "weight", "tags"]]
+    # Both have all queries, in the same order.
     return [
         {
             **query._asdict(),
@@ -147,7 +157,7 @@ def pictured(collection: Collection, asked: Asked, rows: Sequence[dict], pair: t
         return {"keep": keep, "charts": {}}
     highest_first = tables.ordered(with_difference, SORTS, "-difference")
     total = len(highest_first)
-    step = ceil(total / MOST_BARS)  # a bar shows the first of so many queries, in the width of all
+    step = ceil(total / MOST_BARS)  # a bar shows the first of so many queries, and is as wide as all of them
     bars = [
         {
             "query": row["key"],
