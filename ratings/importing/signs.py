@@ -83,7 +83,7 @@ def shown(job: Job) -> Iterator[Progress]:
 
     If the job is to end, the next call of the progress raises Superseded.
     """
-    progress, is_over = Progress(), Event()
+    progress, is_over = Progress(), Event()  # is_over: the context has ended
 
     def show_and_look() -> None:
         try:

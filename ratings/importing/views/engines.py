@@ -44,9 +44,10 @@ def engines(request: HttpRequest, collection: Collection) -> HttpResponse:
     context = {
         **frame(collection, SECTION),
         "engines": collection.engines.all(),
-        "dialects": Engine.Dialect.choices,
+        "dialects": Engine.Dialect.choices,  # the kinds
+        # Hosts, in all collections: only superusers manage them.
         "allowed": AllowedHost.objects.filter(purpose=ENGINES) if request.user.is_superuser else [],
-        **paged(request, fetches_of(collection), ROWS_PER_PAGE),
+        **paged(request, fetches_of(collection), ROWS_PER_PAGE),  # "page" of the fetches, "numbers" of its pages
         "no_worker": no_worker_warning(),
     }
     return render(request, "ratings/engines.html", context)
@@ -114,9 +115,9 @@ def ask_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     except ValueError as error:
         form.add_error("query", as_sentence(error))
         return engine_page(request, engine, ask=form)
-    is_first = not engine.answer
+    is_first = not engine.answer  # the engine has no answer yet, and nobody chose places
     engine.answer = json.dumps(answer, ensure_ascii=False)
-    engine.answered = query
+    engine.answered = query  # the text of the query that `answer` answers
     if "problem" in preview(engine):
         # The paths of the engine do not fit this answer: it gets those that are guessed from it.
         for role, path in guessed(answer, dialect_of(engine)).items():
