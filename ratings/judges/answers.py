@@ -36,7 +36,10 @@ def schema_of(grades: Collection[str]) -> dict:
 
 
 def grade_of(content: str, grades: Collection[str]) -> Decimal:
-    """The grade of an answer {"grade": n}. Raises Ungraded for everything else."""
+    """The grade of an answer {"grade": n}. Raises Ungraded for everything else.
+
+    `grades`: those of the scale, as texts.
+    """
     text = content.strip()
     if not text:
         raise Ungraded(Problem.EMPTY)

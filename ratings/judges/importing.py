@@ -70,8 +70,8 @@ class GradesImport(RatingsImport):
         if chosen_machine is None and len(machines) == 1:
             self.rater = machines[0]
         elif machines and chosen_machine not in machines:
-            other = f", and not of {chosen_machine}" if chosen_machine else ""
-            problem = f"the grades are of {', '.join(machines)}{other}"
+            not_of_chosen = f", and not of {chosen_machine}" if chosen_machine else ""
+            problem = f"the grades are of {', '.join(machines)}{not_of_chosen}"
             cure = ("An import takes the grades of one machine, with its model.", Option("rater"))
             self.report.refuse(self.sources[0].refusal(0, problem, *cure))
         else:

@@ -56,8 +56,8 @@ ANSWER_RULES = (
 def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_prompt: str = "") -> str:
     """The prompt of a version: its template with scale and guidelines filled in.
 
-    `template`: a name in TEMPLATES, or OWN_TEMPLATE for the text of `own_prompt`. The places {query} and
-    {document} stay, to be filled in for each pair. Raises ValueError with the cure.
+    `template`: a name in TEMPLATES, or OWN_TEMPLATE for the text of `own_prompt`. `scale`: the lowest grade first.
+    The places {query} and {document} stay, to be filled in for each pair. Raises ValueError with the cure.
     """
     text = own_prompt.strip() if template == OWN_TEMPLATE else TEMPLATES[template].text
     if not scale:
@@ -67,7 +67,7 @@ def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_p
             raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
     # If guidelines contain {query}, it is not a place; only that of the template is.
     texts_of_places = {
-        "scale": _without_places("\n".join(map(_step, reversed(scale)))),
+        "scale": _without_places("\n".join(map(_step, reversed(scale)))),  # the best grade first
         "guidelines": _without_places(guidelines.strip() or "There are none."),
         "query": "{query}",
         "document": "{document}",
