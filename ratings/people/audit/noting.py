@@ -38,6 +38,7 @@ def note(
         event.collection = collection.pk
         event.slug = collection.slug or _slug_of(collection)
     event.save()
+    # Robust: a failure of the log stops nothing else that waits for the commit.
     transaction.on_commit(partial(log.info, str(event), extra={"event": as_row(event)}), robust=True)
 
 
