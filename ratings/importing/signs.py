@@ -97,7 +97,7 @@ def shown(job: Job) -> Iterator[Progress]:
     def repeat() -> None:
         while not is_over.wait(SECONDS_BETWEEN_SIGNS):
             show_and_look()
-        connection.close()
+        connection.close()  # that of this thread: Django opens one for each
 
     thread = Thread(target=repeat, daemon=True)
     thread.start()

@@ -136,8 +136,9 @@ def drawn_more(
     """The places that are drawn in addition to the old ones, sorted: int64[drawn].
 
     A query that was not drawn then is drawn now with (chance - old_chance) / (1 - old_chance). So it has just
-    `chance` to be among the old and the new ones together; both are float[counts]. The number of places depends on
-    which queries were drawn before. It differs by one or two from the size that `chance` was made for.
+    `chance` to be among the old and the new ones together; both are float[counts]. `start` and `order` are those
+    of `drawn`. The number of places depends on which queries were drawn before. It differs by one or two from the
+    size that `chance` was made for.
     """
     old_places = np.sort(old_places)
     # The index of the count of each old place: queries with counts[0] come first, then those with counts[1], …
@@ -192,7 +193,8 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     that of independent draws: the sum of count² / chance over all queries that are not certain, times
     USUAL_SPREAD², divided by the square of all searches.
     """
-    parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
+    # Of a stratum without draws nothing will be known.
+    parts = [(stratum, chance) for stratum, chance in parts if chance.any()]
     searches = sum(stratum.searches for stratum, _ in parts)
     certain = certain_searches = expected_others = degrees = sum_of_squares = 0.0  # over the strata
     for stratum, chance in parts:

@@ -222,7 +222,10 @@ def form_page(request: HttpRequest, collection: Collection, form: EngineForm) ->
 
 
 def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResponse:
-    """The page of an engine. `forms`: those that were sent and are invalid, as ask, places or fetch."""
+    """The page of an engine. `forms`: those that were sent and are invalid, as ask, places or fetch.
+
+    Without an answer of the engine, the page has no places to choose and nothing to fetch.
+    """
     collection = engine.collection
     first_query = collection.queries.order_by("pk").first()
     # `answered` is the text of the query to which `answer` is the answer.
@@ -234,6 +237,7 @@ def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResp
         "engine": engine,
         "why_closed": why_closed(engine),
         "host": host,
+        # By a superuser, in all collections.
         "can_be_allowed": host not in hosts_allowed_for(ENGINES) and is_public_name(host),
         "request_line": request_line(engine, query),
         "ask": forms.get("ask") or AskForm(initial={"query": query}),
