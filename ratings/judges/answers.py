@@ -45,6 +45,7 @@ def grade_of(content: str, grades: Collection[str]) -> Decimal:
         raise Ungraded(Problem.EMPTY)
     if len(text) > LONGEST_ANSWER:
         raise Ungraded(Problem.NOT_JSON, f"it has {len(text):,} characters")
+    # Decimals, so that 0.1 equals the grade 0.1. NaN, Infinity and names that stand twice raise ValueError.
     try:
         answer = json.loads(
             text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_without_repeats

@@ -126,6 +126,7 @@ def _text_of_piece(piece: Piece) -> str:
     if piece.kind == "image":
         return ""  # prompts have only text
     if piece.html:  # a rich text
+        # A newline in place of the end of each block; then all tags are removed.
         text = unescape(nh3.clean(_paragraph.sub("\n", piece.html), tags=set()))
     elif piece.kind == "table":
         text = "\n".join(" | ".join(map(text_of, row)) for row in piece.items)

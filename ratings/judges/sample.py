@@ -60,7 +60,7 @@ def drop(judge: Judge) -> int:
 
     Ratings and the judge's grades stay. Without a sample the judge is not measured.
     """
-    _, deleted = judge.samples.all().delete()  # with their pairs
+    _, deleted = judge.samples.all().delete()  # name of a model -> its deleted rows: samples, and their pairs
     samples = deleted.get("ratings.JudgeSample", 0)
     if samples:
         note(Act.JUDGE_SAMPLE_DROPPED, judge.collection, about=judge.name, samples=samples)
