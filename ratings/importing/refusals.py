@@ -43,7 +43,8 @@ def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
     value = option.value
     if value is True or isinstance(field, forms.BooleanField):
         return f"tick {label}"
-    if isinstance(value, dict):  # words and the grades that they stand for
+    # Words and the grades that they stand for. A grade that the person has to find is None, and shown as "…".
+    if isinstance(value, dict):
         pairs = ", ".join(listed_pair(word, meaning or "…") for word, meaning in value.items())
         return f"write {pairs} under {label}"
     if option.name == "encoding" and value:
@@ -51,6 +52,7 @@ def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
     if not isinstance(field, forms.ChoiceField):
         return f"leave {label} empty" if value == "" else f"fill in {label}"
     # Qrels are no choice of their own: the field has them among the ratings.
+    # `chosen` is the label of the choice; None if the person has to find which one it is.
     chosen = dict(field.choices).get("ratings" if value == "qrels" else value)
     return f"choose “{chosen}” under {label}" if chosen else f"choose it under {label}"
 

@@ -83,7 +83,7 @@ def shown(job: Job) -> Iterator[Progress]:
 
     If the job is to end, the next call of the progress raises Superseded.
     """
-    progress, is_over = Progress(), Event()
+    progress, is_over = Progress(), Event()  # is_over: the context has ended
 
     def show_and_look() -> None:
         try:
@@ -97,7 +97,7 @@ def shown(job: Job) -> Iterator[Progress]:
     def repeat() -> None:
         while not is_over.wait(SECONDS_BETWEEN_SIGNS):
             show_and_look()
-        connection.close()
+        connection.close()  # that of this thread: Django opens one for each
 
     thread = Thread(target=repeat, daemon=True)
     thread.start()

@@ -36,12 +36,16 @@ def schema_of(grades: Collection[str]) -> dict:
 
 
 def grade_of(content: str, grades: Collection[str]) -> Decimal:
-    """The grade of an answer {"grade": n}. Raises Ungraded for everything else."""
+    """The grade of an answer {"grade": n}. Raises Ungraded for everything else.
+
+    `grades`: those of the scale, as texts.
+    """
     text = content.strip()
     if not text:
         raise Ungraded(Problem.EMPTY)
     if len(text) > LONGEST_ANSWER:
         raise Ungraded(Problem.NOT_JSON, f"it has {len(text):,} characters")
+    # Decimals, so that 0.1 equals the grade 0.1. NaN, Infinity and names that stand twice raise ValueError.
     try:
         answer = json.loads(
             text, parse_float=Decimal, parse_constant=_no_number, object_pairs_hook=_without_repeats

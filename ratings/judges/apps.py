@@ -11,7 +11,8 @@ class JudgesConfig(AppConfig):
     def ready(self) -> None:
         """Register what other rooms, the packages of `ratings`, call here: runs that are due, a pause, and checks.
 
-        They do not import this room, which can be taken out.
+        They do not import this room, which can be taken out. `later` names a function of it, whose module is
+        imported at the first call.
         """
         from ..collection import putting_away  # these need the models
         from ..copies import rules

@@ -19,12 +19,12 @@ def check_run(line: Line) -> None:
 def check_version(line: Line) -> None:
     """Raises ValueError for fields that no JudgeVersion has. Replaces `sampling` and `parts` by checked forms."""
     line["sampling"] = checked_sampling(line["sampling"])
-    if line["parts"] != {}:
+    if line["parts"] != {}:  # {}, the default of the field, stays
         line["parts"] = Presented.read(line["parts"]).as_json()
     if not is_list(line["scale"], str):
         raise ValueError("the scale is no list of grades")
     for grade in line["scale"]:
-        values.grade(grade)
+        values.grade(grade)  # raises ValueError for what is no grade
     if text(line["endpoint"]) and not line["endpoint"].startswith(("http://", "https://")):
         raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
     content = {name: line[name] for name in CONTENT_FIELDS}

@@ -84,6 +84,7 @@ def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Out
         return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun
     fields = {
+        # A refusal is the answer only of a model that says nothing else.
         "answer": prompts.storable(reply.content or reply.refusal)[: answers.LONGEST_ANSWER],
         "model": prompts.storable(reply.model),
         "cost": builder.cost(prompt, reply),

@@ -80,7 +80,8 @@ def _random_sample(population: list, size: int = 100, seed: int = 1) -> list:
 def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
     """(query id, document id) of the pairs of this `choice` (of JudgeRun.Choice), in a fixed order.
 
-    Raises ValueError if the choice is the sample of the judge, and it has none.
+    The holes are the unjudged results of all systems in the first places, as many as the option "depth". Raises
+    ValueError if the choice is the sample of the judge, and it has none.
     """
     collection = judge.collection
     if choice == Choice.SAMPLE:
@@ -98,7 +99,8 @@ def pairs_of(judge: Judge, choice: str, options: dict) -> list[PairIds]:
         return sorted(unjudged_pairs)
     pool = Pair.objects.filter(query__collection=collection, wanted__gt=0, retired_at__isnull=True)
     pairs = list(pool.order_by("query", "document").values_list("query", "document"))
-    return pairs if choice == Choice.POOL else _random_sample(pairs, **options)  # else RANDOM, with size and seed
+    # The choice is POOL, or else RANDOM, with the options size and seed.
+    return pairs if choice == Choice.POOL else _random_sample(pairs, **options)
 
 
 def unanswered_rows(version: JudgeVersion, model: type[MachineGrade | Probe] = MachineGrade) -> QuerySet:
@@ -115,7 +117,7 @@ def to_ask(version: JudgeVersion, asks: Iterable[tuple], model: type[MachineGrad
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
     """The estimate of a run over this choice of pairs. Raises ValueError if there is nothing to ask about."""
     asks = asks_of(version, choice, options)  # (query id, document id, repeat) of each call
-    pairs = [(query, document) for query, document, _ in sorted(to_ask(version, asks))]
+    pairs = [(query, document) for query, document, _ in sorted(to_ask(version, asks))]  # that have no answer yet
     calls = len(pairs)
     builder = asking.CallBuilder(version)
     tokens_in = round(calls * _mean_prompt_bytes(builder, pairs) / BYTES_A_TOKEN)

@@ -62,7 +62,7 @@ class GradesImport(RatingsImport):
         return report
 
     def _keep_one_machine(self, chosen_machine: str | None) -> None:
-        """Delete the grades of other machines than the chosen one, or without a choice than the only one.
+        """Keep only the grades of the chosen machine, or without a choice those of the only one.
 
         Refuse the import if there are several and none is chosen, or if the chosen one gave no grade.
         """
@@ -70,11 +70,11 @@ class GradesImport(RatingsImport):
         if chosen_machine is None and len(machines) == 1:
             self.rater = machines[0]
         elif machines and chosen_machine not in machines:
-            other = f", and not of {chosen_machine}" if chosen_machine else ""
-            problem = f"the grades are of {', '.join(machines)}{other}"
+            not_of_chosen = f", and not of {chosen_machine}" if chosen_machine else ""
+            problem = f"the grades are of {', '.join(machines)}{not_of_chosen}"
             cure = ("An import takes the grades of one machine, with its model.", Option("rater"))
             self.report.refuse(self.sources[0].refusal(0, problem, *cure))
-        else:
+        else:  # the chosen machine is among them, or there is no grade at all
             deleted = self.stage.execute("DELETE FROM rating WHERE rater != ?", [self.rater]).rowcount
             if deleted:
                 self.report.facts.append(f"{counted(deleted, 'grade')} of other machines: skipped.")

@@ -56,8 +56,8 @@ ANSWER_RULES = (
 def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_prompt: str = "") -> str:
     """The prompt of a version: its template with scale and guidelines filled in.
 
-    `template`: a name in TEMPLATES, or OWN_TEMPLATE for the text of `own_prompt`. The places {query} and
-    {document} stay, to be filled in for each pair. Raises ValueError with the cure.
+    `template`: a name in TEMPLATES, or OWN_TEMPLATE for the text of `own_prompt`. `scale`: the lowest grade first.
+    The places {query} and {document} stay, to be filled in for each pair. Raises ValueError with the cure.
     """
     text = own_prompt.strip() if template == OWN_TEMPLATE else TEMPLATES[template].text
     if not scale:
@@ -67,7 +67,7 @@ def version_prompt(template: str, scale: Sequence[Grade], guidelines: str, own_p
             raise ValueError(f"The prompt must have {{{place}}} once, in the place of the {place}")
     # If guidelines contain {query}, it is not a place; only that of the template is.
     texts_of_places = {
-        "scale": _without_places("\n".join(map(_step, reversed(scale)))),
+        "scale": _without_places("\n".join(map(_step, reversed(scale)))),  # the best grade first
         "guidelines": _without_places(guidelines.strip() or "There are none."),
         "query": "{query}",
         "document": "{document}",
@@ -126,6 +126,7 @@ def _text_of_piece(piece: Piece) -> str:
     if piece.kind == "image":
         return ""  # prompts have only text
     if piece.html:  # a rich text
+        # A newline in place of the end of each block; then all tags are removed.
         text = unescape(nh3.clean(_paragraph.sub("\n", piece.html), tags=set()))
     elif piece.kind == "table":
         text = "\n".join(" | ".join(map(text_of, row)) for row in piece.items)

@@ -64,7 +64,7 @@ def start(version: JudgeVersion, choice: str, options: dict, limits: dict, by=No
         raise ValueError("This version was made elsewhere and has no address to ask. Make a version with one")
     if problem := gate.refusal(version.judge, choice):
         raise ValueError(problem)
-    wire.Endpoint.of(version.endpoint)  # raises ValueError where its host may not be asked
+    wire.Endpoint.of(version.endpoint)  # only to raise ValueError where its host may not be asked
     asks = choosing.asks_of(version, choice, options)  # (query id, document id, repeat) of each call
     with transaction.atomic():
         run = JudgeRun.objects.create(version=version, choice=choice, options=options, by=by, **limits)
@@ -89,12 +89,13 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
             "There is nothing to ask: all of these are answered, or wait in another run of this version. Continue"
             " or cancel that one on its page"
         )
-    key_fields = choosing.KEY_FIELDS[model]
+    key_fields = choosing.KEY_FIELDS[model]  # the names of the fields of an ask
     new_asks = wanted_asks - _take_over_rows(run, wanted_asks)
     # In the order of `asks`, which is that of the calls.
     for piece in batched((ask for ask in asks if ask in new_asks), choosing.ROWS_PER_STATEMENT):
         keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
         rows = [model(run=run, version_id=version.pk, **key) for key in keys]
+        # Another run may have written some of these rows meanwhile: they stay in that one.
         model.objects.bulk_create(rows, ignore_conflicts=True)
     run.pairs = run.answers.count()
     run.save(update_fields=["pairs"])
@@ -192,7 +193,7 @@ def _due() -> list[JudgeRun]:
 def work_on(run: JudgeRun, turn_takers: Sized = ()) -> Iterator[None]:
     """Work on a run that this worker has taken up, a short turn at each step. Failures are stored in the run.
 
-    `turn_takers`: the runs that take turns with it, itself among them.
+    `turn_takers`: the runs that take turns in this worker, this one among them. Only their number is used.
     """
     try:
         yield from _Work(run, turn_takers).turns()
@@ -223,28 +224,32 @@ class _Work:
     """One worker's work on a run, in short turns. Threads only make the calls; the main one uses the database."""
 
     def __init__(self, run: JudgeRun, turn_takers: Sized) -> None:
-        """Raises ValueError if requests may not go to the address of the version."""
+        """Raises ValueError if requests may not go to the address of the version.
+
+        `turn_takers`: the runs that take turns in this worker. The more they are, the shorter each waits for a
+        call to end.
+        """
         self.run = run
         self.turn_takers = turn_takers
         self.endpoint = wire.Endpoint.of(run.version.endpoint)
         self.builder = CallBuilder(run.version)
-        self.items = self._waiting_items()
+        self.items = self._waiting_items()  # an iterator: pairs are read when they are needed
         self.next_unasked: _Item | None = None  # the next of the items, if it is read already
         self.retries: list[_Item] = []  # a heap by `not_before`
         self.reserved = 0  # calls that are counted in the database and not made yet
-        self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # and what each call can cost at most
+        self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls, with what each can cost at most
         self.unstored: list[Answer] = []  # rows that are filled and not in the database yet
         self.spent = run.cost
-        self.failures = 0  # in a row
-        self.last_failure = ""
-        self.has_graded = run.graded > 0
-        self.ungraded = 0  # pairs before the first grade
+        self.failures = 0  # of calls, in a row
+        self.last_failure = ""  # its message
+        self.has_graded = run.graded > 0  # whether any pair of the run has a grade
+        self.ungraded = 0  # pairs that ended without a grade, while none has one: at MOST_UNGRADED the run pauses
         self.stop: tuple[str, str] | None = None  # the state in which the run is to end, and why
         now = time.monotonic()
-        self.next_at = now  # of the next call, by the limit of calls a minute
-        self.quiet_until = now  # as the server asked
-        self.stored_at = now
-        self.beat_at = now
+        self.next_at = now  # no call before, by the limit of calls a minute
+        self.quiet_until = now  # no call before, as the server asked for a pause
+        self.stored_at = now  # when `_store` last looked whether there is something to write
+        self.beat_at = now  # when the row of the run was written last, which shows that its worker lives
 
     def turns(self) -> Iterator[None]:
         """Do the run, a short turn at each step, and end it."""
@@ -328,7 +333,7 @@ class _Work:
         return False
 
     def _reserve(self) -> bool:
-        """Count further calls in the database. False at the cap, or if the run was stopped."""
+        """Count calls in the database before they are made. False at the cap, or if the run was stopped."""
         # Without a row once another worker has taken up the run, which raises `attempt`.
         still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():

@@ -22,6 +22,7 @@ def draw(judge: Judge, size: int, seed: int, by=None) -> JudgeSample:
     drawn pairs of its query divided by the number of all pairs of the query. What raters get to rate stays as it
     is. Raises ValueError for an empty pool.
     """
+    # The pool: the pairs that ratings are wanted for, without those that were retired.
     pool = Pair.objects.filter(query__collection=judge.collection, wanted__gt=0, retired_at__isnull=True)
     documents_by_query = defaultdict(list)
     for query, key, document in pool.order_by("query", "document").values_list("query", "query__key", "document"):
@@ -59,7 +60,7 @@ def drop(judge: Judge) -> int:
 
     Ratings and the judge's grades stay. Without a sample the judge is not measured.
     """
-    _, deleted = judge.samples.all().delete()  # with their pairs
+    _, deleted = judge.samples.all().delete()  # name of a model -> its deleted rows: samples, and their pairs
     samples = deleted.get("ratings.JudgeSample", 0)
     if samples:
         note(Act.JUDGE_SAMPLE_DROPPED, judge.collection, about=judge.name, samples=samples)

@@ -80,14 +80,14 @@ def content_of(collection: Collection, settings: VersionSettings) -> dict[str, A
     visible = visible_parts(latest_of(collection), settings.sees)
     scale = list(collection.grades.order_by("value"))
     prompt = prompts.version_prompt(settings.template, scale, guidelines_text, settings.own_prompt)
-    grades = [grade.plain for grade in scale]
+    grades = [grade.plain for grade in scale]  # as texts, lowest first
     return {
         "template": settings.template,
         "prompt": prompt,
         "parts": visible.as_json(),
         "scale": grades,
         "scale_version": collection.scale_version,
-        "guidelines_version": guidelines.version if guidelines else 0,
+        "guidelines_version": guidelines.version if guidelines else 0,  # 0, here and below: there is none
         "presentation_version": presentation.version if presentation else 0,
         "prompt_sha256": sha_of(prompt + prompts.ANSWER_RULES),
         "guidelines_sha256": sha_of(guidelines_text),

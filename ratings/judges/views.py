@@ -176,6 +176,7 @@ def judge_page(request: HttpRequest, judge: Judge, sent: Form | None = None) -> 
         "least": short_value(collection.relevant_from),  # from this grade on a probe got through
     }
     is_refused = sent is not None and not sent.is_valid()
+    # A valid form of this class only asks for an estimate. Other valid forms were acted on, and do not come here.
     if isinstance(sent, RunForm) and not is_refused:
         context |= run_estimate(sent)  # "plan", "start" and "hours"; or only "problem" if the run cannot start
     cannot_start = "problem" in context

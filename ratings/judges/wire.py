@@ -74,6 +74,8 @@ class Endpoint:
         target = self.place.path.rstrip("/") + COMPLETIONS_PATH
         if self.place.query:
             target += f"?{self.place.query}"
+        # The total is larger than the time of a call. Otherwise a late answer would use up the total, too, and
+        # raise OverLimit in place of TimedOut, after which the call is not tried again.
         limits = pull.Limits(seconds=ANSWER_SECONDS, bytes=MOST_ANSWER_BYTES, total_seconds=2 * ANSWER_SECONDS)
         json_body = json.dumps(body, ensure_ascii=False).encode()
         try:

@@ -67,7 +67,7 @@ def _value(option: Option) -> str:
 
     A value that the person has to fill in is None, as the whole or in the dict. It becomes a word in capitals.
     """
-    is_map = option.name == "map"  # the grades of words, else names of columns
+    is_map = option.name == "map"  # of words to grades; any other dict is of roles to columns
     if option.value is None:
         return "WORD=GRADE" if is_map else "NAME"
     if isinstance(option.value, str):

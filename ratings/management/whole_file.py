@@ -15,6 +15,7 @@ READABLE_BY_ALL, OWNER_ONLY = 0o644, 0o600
 def whole_file(path: Path, mode: int = READABLE_BY_ALL) -> Iterator[BinaryIO]:
     """A file that appears at `path` when it is complete and on the disk, or not at all. Raises OSError."""
     try:
+        # `part` is the name of the file while it is written, in the same folder so that it can be renamed.
         handle, part = tempfile.mkstemp(".part", f".{path.name}.", path.parent)
     except OSError as error:
         error.filename = str(path)  # not that of the part, since the message is for who named the path

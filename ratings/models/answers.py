@@ -39,6 +39,7 @@ def probe_results(
         through=Count("pk", filter=is_graded & Q(value__gte=collection.relevant_from)),
         graded=Count("pk", filter=is_graded),
     )
+    # (version id, kind) -> asked, through, graded: the last fields of ProbeResult.
     counts = {(version_id, kind): numbers for version_id, kind, *numbers in count_rows}
     results_by_version = defaultdict(list)
     for version in versions:

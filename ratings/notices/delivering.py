@@ -49,6 +49,7 @@ def _deliver(delivery: Delivery) -> bool:
         arrived, answer = webhooks.send(receiver, delivery.notice, mail.usual_site(), now)
     ended_at = timezone.now()
     # `delivery` was read before this try, so that `delivery.tries` does not count it.
+    # `webhooks.send` marks a receiver as gone that wants no more.
     is_last_try = receiver.gone or delivery.tries + 1 >= len(MINUTES_TO_NEXT_TRY)
     if arrived or is_last_try:
         state = Delivery.State.DELIVERED if arrived else Delivery.State.GIVEN_UP

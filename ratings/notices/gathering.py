@@ -44,7 +44,7 @@ def note(collection: Collection, happened: Happened) -> Notice | None:
             notice = Notice.objects.create(
                 collection=collection, kind=kind, key=key, text=text[:500], path=path, at=at
             )
-            # Who asked for notices later does not get those from before.
+            # Receivers that were made later do not get it. Those that are gone said that they want no more.
             receivers = collection.receivers.filter(gone=False, created_at__lte=at)
             queue(notice, [receiver for receiver in receivers if kind in receiver.kinds])
             return notice

@@ -88,16 +88,18 @@ def low_shares(
 ) -> Iterator[tuple[int, Share, int]]:
     """Yields (id, share of hits, answers given // 10) of each rater or version with too few hits. One query.
 
-    `giver`: the field of an answer that names the rater or version. `hit`: which answers are hits. The share is
-    that of the `most` latest answers, at least FEWEST_GRADES, and lies below `least`. Callers tell of a giver
-    again after ten more answers.
+    `giver`: the field of an answer that names its rater or version. `hit`: the condition of answers that are hits,
+    such as equal grades. The share is that of the `most` latest answers, at least FEWEST_GRADES, and lies below
+    `least`. Callers put the third number into the key of a notice. So they tell of a giver again only after ten
+    more answers.
     """
     rows = answers.annotate(
         is_hit=Case(When(hit, then=1), default=0),
         place=Window(RowNumber(), partition_by=F(giver), order_by=latest_first),  # 1: the latest of this giver
         answers_given=Window(Count("pk"), partition_by=F(giver)),
     )
-    shares: dict[tuple[int, int], Share] = defaultdict(Share)  # by giver and its tens, the same in all its rows
+    # By (giver, answers given // 10). Both are the same in all rows of a giver.
+    shares: dict[tuple[int, int], Share] = defaultdict(Share)
     for pk, answers_given, is_hit in rows.filter(place__lte=most).values_list(giver, "answers_given", "is_hit"):
         shares[pk, answers_given // 10] += Share(hits=is_hit, n=1)
     for (pk, tens), share in shares.items():
@@ -108,7 +110,8 @@ def low_shares(
 def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
     """Raters who gave too many of their latest gold pairs another grade than the known one.
 
-    The key has the tens of their answers, so that the same rater is noted again only after ten more.
+    Gold pairs have a known grade, that of their anchor. The key has the tens of the rater's answers, so that the
+    same rater is noted again only after ten more.
     """
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())

@@ -117,7 +117,7 @@ def notices_off(request: HttpRequest, signed: str) -> HttpResponse:
 @csrf_exempt  # as above
 @require_http_methods(["GET", "HEAD", "POST"])
 def no_mail(request: HttpRequest, signed: str) -> HttpResponse:
-    """The page of a link in a mail to a rater that ends these mails."""
+    """The page of a link in a mail to a rater that ends these mails. A GET changes nothing."""
     rater = Rater.objects.filter(pk=pk_of("no_mail", signed)).first()
     if rater is None:
         raise Http404("No such link.")

@@ -37,7 +37,7 @@ def with_access(access: Callable[..., object], *argument_names: str) -> Callable
     """A decorator: the view gets the result of `access` in place of those arguments of its address.
 
     `access` gets the request and the arguments with these names, and raises Http404 for people without access. The
-    view has it as an attribute, so that access can be checked before a request body is read.
+    view has it as its attribute `access`, so that access can be checked before a request body is read.
     """
 
     def decorated(view: View) -> View:
@@ -98,9 +98,9 @@ def refusal_if_away(request: HttpRequest, collection: Collection) -> HttpRespons
 def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -> Collection:
     """The collection with this slug, if the user has one of `roles` in it. Raises Http404 otherwise.
 
-    Without `roles` any role will do. The collection gets two attributes: `role`, the user's role in it, and
-    `own_memberships`, the rows of `memberships_of` for the switcher in the head of the page; None for superusers,
-    who need no membership.
+    Without `roles` any role will do. The collection gets two attributes. `role` is the user's role in it;
+    superusers are admins everywhere. `own_memberships` has the rows of `memberships_of`, for the switcher in the
+    head of the page; None for superusers, who need no membership.
     """
     visible = Collection.objects.visible_to(request.user, *roles)
     # Annotated with the number of raters whose ratings do not count: the options of every number name it.
@@ -236,7 +236,7 @@ class SignInRequired(LoginRequiredMiddleware):
             return JsonResponse({"error": gettext("Nobody is signed in.")}, status=401)
         if request.method in ("GET", "HEAD"):
             return super().handle_no_permission(request, view_func)
-        # The sign-in leads to a page above, since the address of an act has none to come back to.
+        # After the sign-in comes the page above: the address of an act has no page of its own.
         to_sign_in = redirect_to_login(page_above(request.path_info))
         if written := sent.written(request):
             context = {"sign_in": to_sign_in.url, "written": written, "files": bool(request.FILES)}

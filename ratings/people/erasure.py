@@ -35,7 +35,7 @@ def erase(rater: Rater, *, comments: bool = False) -> str:
     membership = collection.memberships.filter(user=user).first()  # None for an imported rater and a former member
     if membership:
         members.remove(membership)
-    members.stop(rater)  # locks the rater, so that no act of theirs comes in between
+    members.stop(rater)  # gives others what the rater holds, and locks the rater: no act of theirs comes between
     pseudonym = f"rater {secrets.token_hex(4)}"  # one of 2**32, so no other rater has it
     clear_invitations(collection, rater)
     # Noted before the audit is cleared, for people may erase themselves.

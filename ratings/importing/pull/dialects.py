@@ -67,13 +67,13 @@ class Dialect:
         content = read_answer(answer)
         for path in INCOMPLETE:
             value = at(content, path)
-            if value is not NOTHING and value:
+            if value is not NOTHING and value:  # a complete answer has none there, or false, 0 or []
                 problem = f"the answer is incomplete: {path} is {values.quoted(value)}"
                 raise ValueError(f"{problem}. Ask again once the engine is in order")
         hits = at(content, self.results)
         if hits is NOTHING and at(content, COUNT_OF_VESPA) == 0:
             return []
-        if hits is NOTHING:
+        if hits is NOTHING:  # the message tells what the answer has instead: its first six names, or itself
             names = ", ".join(map(repr, list(content)[:6])) if isinstance(content, dict) else ""
             found = f"has {names}" if names else f"is {json.dumps(content):.60}"
             raise ValueError(f"the answer has nothing at {self.results}; it {found}. {CURE_OF_RESULTS}")
@@ -207,9 +207,11 @@ def field_name(path: str) -> str:
 
 
 def _filled(template: Any, parameters: Mapping[str, str | int]) -> Any:
-    """The template with its placeholders filled. A text that is only {depth} becomes the number.
+    """The template with its placeholders filled.
 
-    template: JSON, of which the texts at any depth are filled. Placeholders without a parameter stay.
+    template: JSON, of which the texts at any depth are filled. A text that is one placeholder and nothing else,
+    such as "{depth}", becomes the parameter itself: the number 10, not "10". Placeholders without a parameter
+    stay.
     """
     if isinstance(template, dict):
         return {name: _filled(value, parameters) for name, value in template.items()}

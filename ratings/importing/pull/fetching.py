@@ -73,13 +73,16 @@ class Limits:
 def fetched(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> bytes:
-    """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused."""
-    for tried in range(1, limits.tries + 1):
+    """The body of an answer with status 200, after retries where the server is overloaded. Raises Refused.
+
+    `target`: path and query of the request.
+    """
+    for tried in range(1, limits.tries + 1):  # the number of this try
         status, answer_headers, content = response_of(place, method, target, body, headers, limits)
         if status == 200:
             return content
         if status not in RETRIED or tried == limits.tries:
-            break
+            break  # to the refusals below
         limits.pause(min(_pause(answer_headers.get("Retry-After"), tried), limits.time_left()))
     if 300 <= status < 400:
         raise Redirected(answer_headers.get("Location", ""))
@@ -92,7 +95,10 @@ def fetched(
 def response_of(
     place: Place, method: str, target: str, body: bytes | None, headers: Mapping[str, str], limits: Limits
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
-    """The status, headers and body of the answer to one request, whatever the status. Raises Refused."""
+    """The status, headers and body of the answer to one request, whatever the status. Raises Refused.
+
+    `target`: path and query of the request.
+    """
     end = time.monotonic() + min(limits.seconds, limits.time_left())
     connection = _Connection(place, end)
     try:

@@ -41,6 +41,7 @@ class EngineForm(forms.ModelForm):
         }
 
     def __init__(self, *args, by: User, **kwargs) -> None:
+        """`by`: who fills it in. Only superusers name a key and its header."""
         super().__init__(*args, **kwargs)
         whole = "Write the whole address, such as https://search.example.org/find?q={query}."
         in_capitals = f"Write the name of a variable that begins with {PREFIX}, in capitals."
@@ -149,6 +150,7 @@ def _choices(places: list[Found], guess: str, *, required: bool) -> list[tuple[s
     if not (required and guess):
         choices.append(("", "Choose …" if required else "none"))
     if guess:
+        # Of several paths the first that exists counts, so its sample is shown.
         samples = [sample_at[path] for path in guess.split("|") if path in sample_at]
         choices.append((guess, f"{guess} · {samples[0] if samples else ''}"))
     choices += [(path, f"{path} · {sample}") for path, sample in sample_at.items() if path != guess]

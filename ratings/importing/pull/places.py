@@ -51,7 +51,10 @@ def checked_place(url: str, allowed: Sequence[str]) -> Place:
 
 
 def listed_place(url: str, allowed: Sequence[str]) -> Place:
-    """The place of a URL whose host is listed, without an address. Raises ValueError."""
+    """The place of a URL whose host is listed, without an address: no DNS lookup is made. Raises ValueError.
+
+    `allowed`: the listed names, addresses and networks, each for all ports or as `host:port`.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -62,6 +65,7 @@ def listed_place(url: str, allowed: Sequence[str]) -> Place:
     if parts.username is not None or parts.password is not None:
         cure = "Set a variable IDEALIST_ENGINE_… to it, and name that in the form of the engine"
         raise ValueError(f"The URL has a name or password in it. {cure}")
+    # An address has only the characters from ! to ~, which are those of ASCII that are printed and no blank.
     if any(not "!" <= character <= "~" for character in url):
         raise ValueError(f"The URL {url!r} has a blank or a character that must be written as %…")
     if parts.fragment:
@@ -99,7 +103,10 @@ def _refuse_unlisted(host: str, port: int, hosts: Sequence[str], allowed: Sequen
 
 
 def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
-    """The first address of the host that may be asked. One DNS lookup. Raises ValueError without one."""
+    """The first of the host's addresses that may be asked, after one DNS lookup. Raises ValueError without one.
+
+    `allowed`: addresses and networks that may be asked at this port though they are not public.
+    """
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -109,7 +116,7 @@ def _address_of(host: str, port: int, allowed: Sequence[str]) -> str:
         without_zone = address.split("%")[0]  # as fe80::1 of fe80::1%eth0
         if _is_allowed(ipaddress.ip_address(without_zone), allowed):
             return address
-    size = 32 if "." in addresses[0] else 128  # bits of an address
+    size = 32 if "." in addresses[0] else 128  # all bits: the message proposes the network of this address alone
     raise ValueError(
         f"The host {host} is at {', '.join(addresses)}, which is no public address. If that is meant, add the"
         f" address or its network, such as {addresses[0]}/{size}, to {SETTING}"

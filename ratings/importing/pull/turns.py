@@ -58,9 +58,9 @@ def options(
 ) -> dict[str, Any]:
     """The options of a job that fetches a system. Raises ValueError if it cannot be fetched with these options.
 
-    `depth`: results of each query. `pause`: seconds between queries. `twice`: ask for some queries a second time.
-    `keep_first`: a document that an answer has twice keeps its better rank. A system with gaps, queries that the
-    engine did not answer, can be fetched again.
+    `system`: its name. `depth`: results of each query. `pause`: seconds between queries. `twice`: ask for some
+    queries a second time. `keep_first`: a document that an answer has twice keeps its better rank. A system with
+    gaps, queries that the engine did not answer, can be fetched again.
     """
     system = values.system_name(system, "name of the system")
     if not 1 <= depth <= MOST_HITS:
@@ -77,6 +77,7 @@ def options(
     if under_way.count() >= MOST_FETCHES:
         raise ValueError(f"{MOST_FETCHES} fetches of this collection are under way. Wait until one is over")
     choices = {"depth": depth, "pause": pause, "twice": twice, "keep_first": keep_first}
+    # The name, "of", stays when the engine is removed.
     return {"engine": engine.pk, "of": engine.name, "system": system, **choices}
 
 
@@ -123,10 +124,11 @@ def ask(
     *,
     again: bool = False,
 ) -> None:
-    """Store the answers to those queries that have none. Raises Unfinished at `end`, but asks for one at least.
+    """Store the answers to those queries that have none.
 
-    `again`: the answers are second ones, to queries that are asked twice. Raises Refused if the first answers all
-    fail, and if all answers together are larger than MOST_BYTES.
+    `end`: when the turn ends, as a time of time.monotonic. If queries are left then, Unfinished is raised, though
+    never before one was asked. `again`: the answers are second ones, to queries that are asked twice. Raises
+    Refused if the first answers all fail, and if all answers together are larger than MOST_BYTES.
     """
     answered = set(job.answers.filter(again=again).values_list("query", flat=True))  # ids of queries
     total = queries.count()
@@ -136,6 +138,7 @@ def ask(
         progress("asking again" if again else "asking the engine", done / total, done)
         answer = _stored_answer(job, query, connection, again=again)
         stored_bytes += len(answer.hits)
+        # `done + 1` queries were asked, in all turns.
         if answer.problem and not again and done + 1 >= min(FIRST_QUERIES, total):
             _refuse_if_hopeless(job, done + 1, answer.problem)
         if query is remaining[-1]:
@@ -143,7 +146,7 @@ def ask(
         if stored_bytes > MOST_BYTES:
             raise Refused(f"The answers are larger than {MOST_BYTES / 1e6:,.0f} MB. Ask for less of each query")
         if time.monotonic() + job.options["pause"] > end:
-            raise Unfinished(job.options["pause"])
+            raise Unfinished(job.options["pause"])  # the seconds before the next turn may begin
         time.sleep(job.options["pause"])
 
 
@@ -184,6 +187,7 @@ def _write(report: PullReport, progress: Progress, job: Job) -> None:
     `BroughtTexts` decides which stored documents get the text that the engine has.
     """
     named = {"collection": job.collection, "name": job.options["system"]}
+    # With gaps: a query without a ranking was not answered, and does not count as one with an empty list.
     system, _ = System.objects.get_or_create(**named, defaults={"job": job, "gaps": True})
     answers = job.answers.filter(again=False, problem="").order_by("query")
     total = answers.count()
@@ -256,8 +260,9 @@ def _count_unrated(job: Job) -> tuple[int, int]:
 def difference(job: Job) -> dict[str, Any]:
     """How far second answers differ from the first ones, in their first TOP_PLACES documents: PullReport.twice.
 
-    `queries`: with two usable answers; `differ`: of these, how many have other documents or another order;
-    `shared`: the mean share of documents that both answers have, None without queries; `failed`: second answers.
+    `queries`: how many have two usable answers; `differ`: how many of these got other documents or another order;
+    `shared`: the mean share of documents that both answers have, None without queries; `failed`: how many second
+    answers are not usable.
     """
     second_answers = {answer.query_id: answer for answer in job.answers.filter(again=True)}
     shares, differ, failed = [], 0, 0
@@ -270,7 +275,7 @@ def difference(job: Job) -> dict[str, Any]:
         second = [hit.document for hit in hits_of(second_answer)[:TOP_PLACES]]
         differ += first != second
         longer = max(len(first), len(second))
-        shares.append(len(set(first) & set(second)) / longer if longer else 1.0)
+        shares.append(len(set(first) & set(second)) / longer if longer else 1.0)  # 1: both are empty
     mean_share = sum(shares) / len(shares) if shares else None
     return {"queries": len(shares), "differ": differ, "shared": mean_share, "failed": failed}
 

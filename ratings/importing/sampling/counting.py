@@ -85,12 +85,15 @@ def folded(text: str) -> str:
 def counted_log(
     sources: Sequence[Source], report: Report, *, format: str = "", progress: Progress = silent
 ) -> Iterator[Log]:
-    """The log in these files together, counted. Refusals go to the report; then the log is not whole."""
+    """The log in these files together, counted. Refusals go to the report; then the log is not whole.
+
+    `format`: a name of searches.FORMATS; "": each file shows its own.
+    """
     with staged(RAW, QUERY) as stage:
         log = Log(stage)
-        # None for a file with queries.
-        refusals = [_read(source, format, log, report, progress) for source in sources]
-        _pass_over([refusal for refusal in refusals if refusal], sources, report)
+        # Of each file: the refusal if it holds no queries, else None.
+        no_queries = [_read(source, format, log, report, progress) for source in sources]
+        _pass_over([refusal for refusal in no_queries if refusal], sources, report)
         _pass_few_refusals(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
@@ -104,13 +107,14 @@ def counted_log(
 def _read(source: Source, format: str, log: Log, report: Report, progress: Progress) -> searches.NoQueries | None:
     """Count the searches of a file into the stage, and its lines and days into the log.
 
-    Returns the refusal of a file that holds no queries, which is not in the report; None for a file with some.
+    Refused lines go to the report, and reading goes on. Returns the refusal of a file that holds no queries, which
+    is not in the report; None for a file with some.
     """
     counts: dict[tuple[str, str, str], int] = {}  # (text, stratum, id) -> searches
     lines = 0
     for row in searches.read(source, format):
         if isinstance(row, searches.NoQueries):
-            return row
+            return row  # the only row of such a file
         lines += 1
         if lines % LINES_PER_TICK == 0:
             progress(source.name, source.share, lines)
@@ -119,11 +123,11 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
             continue
         _count(row, counts, log)
         if len(counts) >= QUERIES_AT_ONCE and not _flush(counts, source, log, report):
-            break  # the file is larger than its budget
+            break  # beyond the budget of the file: `counts` is empty now, and nothing more is stored below
     _flush(counts, source, log, report)
     if not lines:
         cure = ("Check that this is the file you meant.",)
-        return searches.NoQueries(source.name, 0, "it holds no search", cure)
+        return searches.NoQueries(source.name, 0, "it holds no search", cure)  # line 0: the file as a whole
     log.lines += lines
     log.cut_off |= source.stopped
     report.facts += source.notes
@@ -196,12 +200,14 @@ def _add_up(log: Log) -> None:
         execute("DELETE FROM raw WHERE id != ''")
         execute("INSERT INTO raw SELECT folded, text, stratum, id, n FROM once")
         execute("DROP TABLE once")
-    # Where a query has MAX(n), SQLite takes columns that are not grouped from the row with the greatest n.
+    # n of a row: the searches of one spelling in one stratum. Where a query has MAX(n), SQLite takes columns that
+    # are not grouped from the row with the greatest n.
     spellings = "SELECT folded, text, stratum, SUM(n) AS n FROM raw GROUP BY folded, text, stratum"
     sums = (
         "SELECT text, stratum, SUM(n) AS sum, folded, COUNT(DISTINCT text) AS spellings, MAX(n)"
         f" FROM ({spellings}) GROUP BY folded"
     )
+    # `place`, the key of the table, becomes 1, 2, … in this order.
     execute(
         "INSERT INTO query (text, stratum, n, folded, spellings)"
         f" SELECT text, stratum, sum, folded, spellings FROM ({sums}) ORDER BY stratum, sum DESC, folded"

@@ -58,7 +58,7 @@ def thirds(log: Stratum) -> list[Stratum]:
         searches_above = searches_so_far[index - 1] if index else 0
         some = np.ceil((wanted - searches_above) / log.counts[index])
         place = int(log.queries[:index].sum() + some)
-        bounds.append(max(place, bounds[-1]))
+        bounds.append(max(place, bounds[-1]))  # never before the former bound, even where numbers are rounded
     bounds.append(log.size)
     pieces = zip(THIRDS, bounds[:-1], bounds[1:], strict=True)
     return [_between(log, name, first, end) for name, first, end in pieces if end > first]
@@ -136,8 +136,9 @@ def drawn_more(
     """The places that are drawn in addition to the old ones, sorted: int64[drawn].
 
     A query that was not drawn then is drawn now with (chance - old_chance) / (1 - old_chance). So it has just
-    `chance` to be among the old and the new ones together; both are float[counts]. The number of places depends on
-    which queries were drawn before. It differs by one or two from the size that `chance` was made for.
+    `chance` to be among the old and the new ones together; both are float[counts]. `start` and `order` are those
+    of `drawn`. The number of places depends on which queries were drawn before. It differs by one or two from the
+    size that `chance` was made for.
     """
     old_places = np.sort(old_places)
     # The index of the count of each old place: queries with counts[0] come first, then those with counts[1], …
@@ -156,7 +157,8 @@ def drawn_more(
 def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:
     """How many of the places each stratum gets: by its share, whole numbers, and no more than its room.
 
-    What a full stratum leaves goes to the others.
+    `shares`: such as 2, 1, 1; only their ratios count. `room`: the most places that each stratum can take. What a
+    full stratum leaves goes to the others. A stratum with the share 0 gets nothing.
     """
     sizes = np.zeros(len(shares), np.int64)
     limits = np.array(room)
@@ -179,7 +181,8 @@ class Outlook(NamedTuple):
     certain: int  # queries that are taken for certain
     certain_share: float  # of the searches that those are
     searches_each: float  # for how many searches each of the others stands, on average; 0 without others
-    # The likely half width of the 95 % interval of a mean over the searches; None with one other.
+    # The likely half width of the 95 % interval of a mean over the searches; 0 without others; None if no stratum
+    # has more than one of them, so that nothing tells how far scores spread.
     margin: float | None
 
 
@@ -190,7 +193,8 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     that of independent draws: the sum of count² / chance over all queries that are not certain, times
     USUAL_SPREAD², divided by the square of all searches.
     """
-    parts = [(stratum, chance) for stratum, chance in parts if chance.any()]  # of others nothing will be known
+    # Of a stratum without draws nothing will be known.
+    parts = [(stratum, chance) for stratum, chance in parts if chance.any()]
     searches = sum(stratum.searches for stratum, _ in parts)
     certain = certain_searches = expected_others = degrees = sum_of_squares = 0.0  # over the strata
     for stratum, chance in parts:
@@ -199,7 +203,8 @@ def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
         certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
         expected = (chance * stratum.queries)[~is_certain].sum()
         expected_others += expected
-        degrees += max(expected - 1, 0)  # degrees of freedom: the mean of each stratum takes one
+        # Degrees of freedom: the mean of each stratum takes one. A stratum of certain queries alone adds none.
+        degrees += max(expected - 1, 0)
         # No chance is 0 here: in a stratum either all are, or none is.
         sum_of_squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
     others = round(expected_others)

@@ -99,6 +99,7 @@ class DrawForm(forms.Form):
         self.fields["method"] = forms.ChoiceField(
             label="How they are drawn", choices=methods, widget=forms.RadioSelect, initial=methods[0][0]
         )
+        # share_0, share_1, …: of the strata, in the order of the log. A column may give some queries no value.
         for number, name in enumerate(self.names):
             self.fields[f"share_{number}"] = forms.FloatField(
                 label=name or "(no value)", min_value=0, max_value=MOST_SHARE, initial=1, required=False

@@ -133,7 +133,10 @@ def sample_log(
 
 
 def _tell_of_log(log: Log, last: Sample | None, report: LogReport) -> None:
-    """Put into the report what the log has, and what samples of several sizes would say."""
+    """Put into the report what the log has, and what samples of several sizes would say.
+
+    `last`: the last sample of the collection; None before the first.
+    """
     searches = counted(log.searches, "search", "searches")
     queries = counted(log.queries, "different query", "different queries")
     on_days = f", {log.days}" if log.days else ""
@@ -220,6 +223,7 @@ def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
     strata = _strata(log, former.method)
     old_sizes = [entry["size"] for entry in former.strata]
     room = [stratum.size - old_size for stratum, old_size in zip(strata, old_sizes, strict=True)]
+    # The further queries are shared out as those of the former sample are.
     added_sizes = shared_out(size - former.size, old_sizes, room)
     if not any(added_sizes):
         raise ValueError(f"{former} has every query of the log already")
@@ -283,8 +287,9 @@ def _store(new: Sample, rows: Sequence[SampledQuery], report: LogReport) -> None
     """
     new.created_at = timezone.now()
     new.save()
+    # The latest first, so that of several queries with one text the oldest stays in the dict.
     stored_queries = list(new.collection.queries.order_by("-pk"))
-    query_by_text = {folded(query.text): query for query in stored_queries}  # the oldest of several with one text
+    query_by_text = {folded(query.text): query for query in stored_queries}
     keys = {query.key for query in stored_queries}
     new_queries = []
     for row in rows:
@@ -348,9 +353,9 @@ def take_in(row: SampledQuery) -> None:
 
 
 def leave_out(row: SampledQuery, reason: str) -> bool:
-    """Leave the query out for this reason, and return whether it left the collection.
+    """Leave the query of this row out for the reason, and return whether the collection is without it now.
 
-    It stays counted among the drawn. It leaves the collection, where it is in it, if a draw brought it there and
+    The row still counts among the drawn. The query is deleted from the collection if a draw brought it there and
     nothing rests on it yet. With the reason PERSONAL its text is erased in all samples of the log.
     """
     with transaction.atomic():

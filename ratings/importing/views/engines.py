@@ -44,9 +44,10 @@ def engines(request: HttpRequest, collection: Collection) -> HttpResponse:
     context = {
         **frame(collection, SECTION),
         "engines": collection.engines.all(),
-        "dialects": Engine.Dialect.choices,
+        "dialects": Engine.Dialect.choices,  # the kinds
+        # Hosts, in all collections: only superusers manage them.
         "allowed": AllowedHost.objects.filter(purpose=ENGINES) if request.user.is_superuser else [],
-        **paged(request, fetches_of(collection), ROWS_PER_PAGE),
+        **paged(request, fetches_of(collection), ROWS_PER_PAGE),  # "page" of the fetches, "numbers" of its pages
         "no_worker": no_worker_warning(),
     }
     return render(request, "ratings/engines.html", context)
@@ -114,9 +115,9 @@ def ask_engine(request: HttpRequest, collection: Collection, pk: int) -> HttpRes
     except ValueError as error:
         form.add_error("query", as_sentence(error))
         return engine_page(request, engine, ask=form)
-    is_first = not engine.answer
+    is_first = not engine.answer  # the engine has no answer yet, and nobody chose places
     engine.answer = json.dumps(answer, ensure_ascii=False)
-    engine.answered = query
+    engine.answered = query  # the text of the query that `answer` answers
     if "problem" in preview(engine):
         # The paths of the engine do not fit this answer: it gets those that are guessed from it.
         for role, path in guessed(answer, dialect_of(engine)).items():
@@ -221,7 +222,10 @@ def form_page(request: HttpRequest, collection: Collection, form: EngineForm) ->
 
 
 def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResponse:
-    """The page of an engine. `forms`: those that were sent and are invalid, as ask, places or fetch."""
+    """The page of an engine. `forms`: those that were sent and are invalid, as ask, places or fetch.
+
+    Without an answer of the engine, the page has no places to choose and nothing to fetch.
+    """
     collection = engine.collection
     first_query = collection.queries.order_by("pk").first()
     # `answered` is the text of the query to which `answer` is the answer.
@@ -233,6 +237,7 @@ def engine_page(request: HttpRequest, engine: Engine, **forms: Form) -> HttpResp
         "engine": engine,
         "why_closed": why_closed(engine),
         "host": host,
+        # By a superuser, in all collections.
         "can_be_allowed": host not in hosts_allowed_for(ENGINES) and is_public_name(host),
         "request_line": request_line(engine, query),
         "ask": forms.get("ask") or AskForm(initial={"query": query}),

@@ -44,7 +44,7 @@ def send_files(request: HttpRequest, collection: Collection) -> HttpResponse:
         return imports_page(request, collection, form)
     try:
         encoding = _encoding_of(collection, files)
-        kind = form.cleaned_data["kind"] or certain_kind(files, encoding)
+        kind = form.cleaned_data["kind"] or certain_kind(files, encoding)  # None: people have to choose it
         header = header_of(files[0], encoding)
     except Refused as error:
         uploads.forget(files)
@@ -91,6 +91,7 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
         return job_page(request, collection, job, form)
     kind = form.cleaned_data["kind"]
     if job.kind:
+        # Stored with the columns that people chose, so that the next file with this header gets the same ones.
         header = list(seen.columns) if "columns" in form.options else []
         facts = {"kind": kind, "options": form.options, "header": header}
     else:  # only now somebody has chosen the kind
@@ -156,6 +157,7 @@ def reading_context(job: Job, seen: Preview, form: HowForm | None) -> dict:
         "asked": [LABELS.get(role, role) for role in seen.lacking],
         # Whether the proposed columns have all of these roles, so that people need only agree.
         "guessed": bool(seen.lacking) and not lacking(job.kind, roles),
+        # The columns that the page marks as proposed: all but those that are only kept as fields.
         "proposals": [name for name, role in seen.proposed.items() if role != FIELDS],
         "former": former_of(job),  # the import whose choice of columns is used again
         "form": form or HowForm(job=job, columns=roles, sheets=seen.sheets),

@@ -88,8 +88,8 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
         "job": job,
         "waits": waiting_reason(job) if job else "",
         "step": step(job) if job else None,
-        "hosts": unlisted_hosts(collection).most_common(20),  # that are not allowed, with missing pictures
-        "listed": settings.PULL_HOSTS,  # by the operator
+        "hosts": unlisted_hosts(collection).most_common(20),  # (host that is not allowed, its missing pictures)
+        "listed": settings.PULL_HOSTS,  # hosts that the operator allows
         "allowed": AllowedHost.objects.filter(purpose=PICTURES).select_related("allowed_by"),
         **paged(request, refused, ROWS_PER_PAGE),
     }

@@ -99,7 +99,8 @@ class OutputCommand(BaseCommand):
         except ValueError as error:
             raise Refused(as_sentence(error)) from error
         except BrokenPipeError:
-            # The reader, such as head, has closed the pipe. Without this Python would print an error at its exit.
+            # The reader, such as head, has closed the pipe. Python flushes standard output once more at its exit,
+            # and would print an error if that were the pipe still.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             raise Refused(f"{output}: {error.strerror or error}.") from error

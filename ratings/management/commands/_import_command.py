@@ -32,7 +32,10 @@ class ImportCommand(ReportingCommand, CollectionCommand):
         reading: Reading | None = None,
         **choices,
     ) -> None:
-        """Import the files by `intake`, with its own `choices`, and print its report. Raises Refused."""
+        """Import the files, and print the report. Raises Refused.
+
+        `intake`: the function that imports them. `choices`: its further arguments. `reading`: how files are read.
+        """
         collection = self.collection(slug, to_change=True)
         with refusing(), ProgressLine(self.stderr) as progress, ExitStack() as stack:
             streams = [stack.enter_context(stream_at(path)) for path in files]
@@ -95,9 +98,10 @@ class ImportRowsCommand(ImportCommand):
 
 
 def pairs(text: str, option: str, *, to_columns: bool = False) -> dict[str, str]:
-    """{name: value} of a list such as `query=Q,"document=doc, id"`, the value of `option`. Raises ValueError.
+    """The dict in the text of an option: {"query": "Q", "document": "doc, id"} of `query=Q,"document=doc, id"`.
 
-    `to_columns`: the values are names of columns, and may be empty.
+    `option`: its name, for messages. `to_columns`: the values are names of columns, and may be empty. Raises
+    ValueError.
     """
     values: dict[str, str] = {}
     for pair in next(csv.reader(text.splitlines()), []):  # of the one line; none if the text is empty

@@ -29,7 +29,7 @@ class Command(CollectionCommand):
             ) from error
         except members.SuperuserCannotRate as error:
             raise CommandError(str(error)) from error
-        by_provider = user.socialaccount_set.exists()
+        by_provider = user.socialaccount_set.exists()  # the person signs in there, and needs no password
         if settings.PASSWORDS and not user.has_usable_password() and not by_provider:
             link = mail.usual_site() + mail.password_link(user)
             self.stdout.write(f"{username} sets a password here, once and within an hour: {link}")

@@ -20,7 +20,7 @@ class Command(CollectionCommand):
         parser.add_argument("--name", default="made by a command", help="its purpose, shown in the person's list")
 
     def handle(self, *, slug: str, username: str, scope: list[str], days: int, name: str, **options) -> None:
-        collection = None if slug == "*" else self.collection(slug)
+        collection = None if slug == "*" else self.collection(slug)  # None: all collections
         user = get_user_model().objects.filter(username=username).first()
         if user is None:
             raise Refused(f"There is no account {username!r}. Make it with add_member.")

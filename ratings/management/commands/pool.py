@@ -29,5 +29,5 @@ class Command(CollectionCommand):
         if order:
             judging.save_settings(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_ratings:,} ratings newly wanted.")
-        for name, count, own in pooled.by_system:
-            self.stdout.write(f"  {name}: {count:,} pairs, {own:,} of them its own")
+        for name, count, in_no_other in pooled.by_system:
+            self.stdout.write(f"  {name}: {count:,} pairs, {in_no_other:,} of them its own")

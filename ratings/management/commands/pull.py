@@ -47,7 +47,7 @@ class Command(ReportingCommand, CollectionCommand):
                 ProgressLine(self.stderr) as line,
                 running_job(search_engine, settings, line) as (job, progress),
             ):
-                report = turns.fetch(job, connection, progress, seconds=math.inf)
+                report = turns.fetch(job, connection, progress, seconds=math.inf)  # all in one turn
         except KeyboardInterrupt:
             raise Refused("Stopped. Nothing was written.") from None
         for query, problem in report.failed:  # queries without a usable answer

@@ -70,14 +70,17 @@ class Command(ImportCommand):
 
 
 def design_of(options: dict) -> Design:
-    """The design that the options name. Raises ValueError."""
+    """The design that the options name. Raises ValueError.
+
+    Without a method, options about strata mean a draw by strata.
+    """
     shares = {}
     for name, share in pairs(options["shares"], "--shares").items():
         try:
             shares[name] = float(share)
         except ValueError as error:
             raise ValueError(f"--shares: {share!r} of {name} is not a number") from error
-        if not 0 <= shares[name] < float("inf"):
+        if not 0 <= shares[name] < float("inf"):  # nan is refused, too
             raise ValueError(f"--shares: the share {share} of {name} is not a number from 0 on")
     names_strata = bool(options["strata"] or shares)
     usual_method = Sample.Method.STRATA if names_strata else Sample.Method.PROPORTIONAL

@@ -34,9 +34,11 @@ class Command(BaseCommand):
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
         if sample:
-            # The server opens these accounts when it starts with IDEALIST_DEMO, which this command does not have.
-            # So it looks in the database for accounts that are open, not at the setting.
+            # Whether the server has a sample: it opened these accounts if it was started with IDEALIST_DEMO. That
+            # variable is not set for this command, so settings.DEMO does not say it.
+            # In the order rater, analyst, admin, which happens to be that of falling names.
             visitors = users.filter(username__in=visits.SAMPLE_USERNAMES).order_by("-username")
+            # A server that other people reach (FOR_OTHERS) lets nobody into the sample, even if accounts are open.
             if settings.FOR_OTHERS or not visitors:
                 raise CommandError(NO_SAMPLE)
             self.stdout.write(LOOK_AROUND)

@@ -30,7 +30,7 @@ class Command(BaseCommand):
             self.stdout.write(f"The database is that of Idealist {settings.VERSION}. There is nothing to do.")
             return
         self.stdout.write(f"Idealist {settings.VERSION} makes these changes of the database:")
-        for migration, _ in steps:
+        for migration, _ in steps:  # (migration, whether it is undone)
             self.stdout.write(f"  {migration}")
             for operation in migration.operations:
                 self.stdout.write(f"    {operation.describe()}")

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         own_chores += [Chore(deleting.remove_due, REMOVE_SECONDS)]
         own_chores += [Chore(uploads.forget_old, FORGET_SECONDS), Chore(retention.forget_old, FORGET_SECONDS)]
         own_chores += [Chore(store.sweep, SWEEP_SECONDS)]
-        for chore in (*own_chores, *chores.of_apps):
+        for chore in (*own_chores, *chores.of_apps):  # each in a thread of its own
             Thread(target=again_and_again, args=chore, daemon=True).start()
         again_and_again(work, LOOK_SECONDS)
 
@@ -91,7 +91,7 @@ def work() -> None:
         Worker(
             queue_names=["default"],
             interval=0,
-            batch=True,
+            batch=True,  # `run` ends when no task is left
             backend_name="default",
             startup_delay=False,
             max_tasks=None,

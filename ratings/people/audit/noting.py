@@ -36,8 +36,9 @@ def note(
     event = AuditEvent(at=timezone.now(), act=act, **actor._asdict(), about=str(about)[:MAX_ABOUT], detail=detail)
     if collection:
         event.collection = collection.pk
-        event.slug = collection.slug or _slug_of(collection)
+        event.slug = collection.slug or _slug_of(collection)  # a deleted collection has none itself
     event.save()
+    # Robust: a failure of the log stops nothing else that waits for the commit.
     transaction.on_commit(partial(log.info, str(event), extra={"event": as_row(event)}), robust=True)
 
 

@@ -112,7 +112,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
         **frame(collection, SECTION),
         **job_context(job, doing="Drawing", done="Drawn"),  # also heading and refusals, changed below
         "log": log,
-        "sample": job.samples.first(),
+        "sample": job.samples.first(),  # the one that this job drew; None before
     }
     fields = {}  # of the form, for cures that say what to choose in it
     if job.state in (State.CHECKED, State.REFUSED, State.FAILED):
@@ -123,7 +123,7 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
     if job.state == State.CHECKED and not job.report.get("refused"):  # somebody has to say how to draw
         context["heading"] = "Counted"
         context["draw"] = forms.get("draw") or DrawForm(log=log)
-        context["rows"] = outlook_rows(log["outlooks"])
+        context["rows"] = outlook_rows(log["outlooks"])  # what samples of several sizes would say
         last = collection.samples.last()
         if last and log["again"] == last.number:
             # The last sample is of this log, so that a draw can add to it.
@@ -151,10 +151,11 @@ def log_of(job: Job) -> dict:
 
 
 def columns_of(job: Job) -> dict[str, str]:
-    """Each column of the log -> what it holds, "" for nothing; {} where it has none, or is no longer stored.
+    """Each column of a log -> what it holds, "" for nothing; {} for a log without columns or that cannot be read.
 
-    Of several files, those of the first with a column of queries count. Raises ConnectionError: without the
-    columns, the form would lose what was chosen.
+    Of several files, the first that has a header and a column of queries counts; without such a file, the first.
+    Columns without a header are named 1, 2, …. Raises ConnectionError: without the columns, the form would lose
+    what was chosen.
     """
     if not job.files or "stored" not in job.files[0]:
         return {}
@@ -163,12 +164,12 @@ def columns_of(job: Job) -> dict[str, str]:
             columns_of_files = []
             for source in sources:
                 columns = searches.columns_of(source, job.options.get("format", ""))
-                has_names = "1" not in columns  # else they have numbers
-                if has_names and "text" in columns.values():
+                has_header = "1" not in columns
+                if has_header and "text" in columns.values():  # a column of queries
                     return columns
                 columns_of_files.append(columns)
             return columns_of_files[0]
-    except ConnectionError:
+    except ConnectionError:  # an OSError, too
         raise
     except (OSError, ValueError):
         return {}

@@ -25,6 +25,7 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
     """The queries of a sample, first those that are held: they look personal and wait for an admin to decide."""
     sample = get_object_or_404(collection.samples, pk=pk)
     rows = sample.drawn.select_related("query")
+    # Each with what it looks like, such as "an e-mail address"; "" if it does not look personal any more.
     held = [(row, looks_personal(row.text)) for row in rows.filter(left_out=LeftOut.HELD)]
     context = {
         **frame(collection, "imports"),
@@ -32,7 +33,7 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
         "is_last": sample == collection.samples.last(),  # only then can more be drawn
         "drawn": sample.drawn.count(),
         "head_share": sample.head_searches / sample.searches,
-        "strata": sample.strata if len(sample.strata) > 1 else [],
+        "strata": sample.strata if len(sample.strata) > 1 else [],  # one alone is the whole log
         "held": held,
         # How many an admin left out. The empty choice is that of queries that are taken in.
         "left_out": sample.drawn.exclude(left_out__in=["", LeftOut.HELD]).count(),
@@ -44,7 +45,7 @@ def sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpRespon
 
 @record_act
 def decide_sampled(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Take one query in, or leave it out for a reason."""
+    """Take one query into the collection, or leave it out if the form names a reason."""
     sample = get_object_or_404(collection.samples, pk=pk)
     form = DecideForm(request.POST)
     back = redirect("sampled", collection.slug, pk)
@@ -78,5 +79,6 @@ def sampled_csv(request: HttpRequest, collection: Collection, pk: int):
         rows.append([*facts, row.place, key, text, row.count, row.chance, row.stratum, row.left_out])
     name = f"{collection.slug}-sample-{sample.number}.csv"
     audit.note(audit.Act.EXPORTED, collection, about=name)
+    # Raw: without what is added for spreadsheets, an apostrophe before what they would compute and a mark.
     lines = spreadsheet.download([CSV_COLUMNS, *rows], raw=request.GET.get("raw") == "1")
     return downloads.sent(downloads.whole_file(lines), name)
