@@ -123,8 +123,9 @@ def _read(source: Source, format: str, log: Log, report: Report, progress: Progr
             continue
         _count(row, counts, log)
         if len(counts) >= QUERIES_AT_ONCE and not _flush(counts, source, log, report):
-            break  # beyond the budget of the file: `counts` is empty now, and nothing more is stored below
-    _flush(counts, source, log, report)
+            break  # beyond the budget of the file, as the report says now
+    else:
+        _flush(counts, source, log, report)
     if not lines:
         cure = ("Check that this is the file you meant.",)
         return searches.NoQueries(source.name, 0, "it holds no search", cure)  # line 0: the file as a whole

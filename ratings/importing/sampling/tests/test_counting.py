@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from ratings.formats import budget
 from ratings.formats.source import Reading, Source
 from ratings.importing.intake.report import Report
 from ratings.importing.sampling import counting
@@ -125,3 +126,13 @@ def test_a_column_with_too_many_strata_is_refused():
     lines = [f"q{n},s{n}" for n in range(25)]
     with log_of("\n".join(["query,session", *lines]), report=report, columns={"stratum": "session"}):
         assert "more than 20 different values" in report.refusals[0].problem
+
+
+def test_a_log_beyond_its_budget_is_refused_once(monkeypatch):
+    monkeypatch.setattr(counting, "QUERIES_AT_ONCE", 2)
+    monkeypatch.setattr(budget, "HARMLESS_BYTES", 10)
+    report, content = Report(), io.BytesIO("\n".join("abcdefghij").encode())
+    with counted_log([Source("1.log", content, Reading(), whole=budget.Budget(ratio=1))], report):
+        pass
+    assert report.refused == 1
+    assert "its rows grow to more than 1 times" in report.refusals[0].problem
