@@ -40,7 +40,7 @@ def now(expected: Expected) -> Stage:
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[Stage]:
     """The expected values before each round that was drawn for this measure and these options, the oldest first.
 
-    One database query.
+    fingerprint: the options in short, as text. One database query.
     """
     of_this_aim = []
     for drawn in collection.rounds.order_by("number"):
@@ -88,7 +88,8 @@ def differences(expected: Expected) -> list[Difference]:
 def document(collection: str, label: str, expected: Expected | None, why: str, history: Sequence[Stage]) -> dict:
     """The JSON document of the expected values now, their differences, and those at each stage of `history`.
 
-    label: measure and fingerprint of the options; expected: None for no expected values, for the reason `why`.
+    label: measure and fingerprint of the options; expected: None for no expected values, for the reason `why`,
+    which is "" where there are some; history: the stages before each round and now.
     """
     head = {"collection": collection, "label": label, "why": why}
     if expected is None:

@@ -35,7 +35,7 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     """How many more judgments settle the order of the systems, and how long they take; None without intervals.
 
     The order is settled where the chance of a wrong order is at most 10 %. The forecast keeps the expected means
-    and shrinks their variance with each further judgment: see `expected.ahead`.
+    and shrinks their variance with each further judgment: see `expected.ahead`. expected: the values of `state`.
     """
     if expected.wrong is None:
         return None

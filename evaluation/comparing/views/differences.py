@@ -185,7 +185,8 @@ def query_string_with(request: HttpRequest, baseline: str, system: str) -> str:
 def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: float | None) -> dict:
     """The context of segments: a chart for each kind, all on one scale, and a sentence.
 
-    overall: the difference on all queries, a line in the charts.
+    overall: the difference on all queries, a line in the charts. `tested` counts the segments with enough queries
+    for a test; `fewest` is that number of queries, and `alpha` the level of the tests.
     """
     table = result.evaluation.table
     with_difference = [on_segment for on_segment in on_segments if on_segment.comparison.difference is not None]
@@ -201,7 +202,7 @@ def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: floa
     tags = [on_segment for on_segment in on_segments if on_segment.segment.kind == segments.TAG]
     return {
         "segments": on_segments,
-        "tested": sum(not on_segment.few for on_segment in on_segments),
+        "tested": sum(not on_segment.few for on_segment in on_segments),  # few: too few queries for a test
         "differing": [on_segment for on_segment in on_segments if on_segment.significant],
         "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
         "overlap": len(tags) > 1,  # a query with several tags is in several segments
@@ -223,6 +224,7 @@ def dot_of(on_segment: OnSegment) -> dict:
 
 def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segments: Sequence[OnSegment]) -> dict:
     """The context of the table: the queries that match the address, in its order."""
+    # The words to search for, the name of a column in SORTS with "-" for descending, and the key of a segment.
     words, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     segment = {on_segment.segment.key: on_segment.segment for on_segment in on_segments}.get(key)
     if key and segment is None:
@@ -254,7 +256,7 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
 
 @files("baseline", "system")
 def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """The CSV and JSON of `compare --per-query`, a row for each query; the JSON has `segments`, too."""
+    """The CSV and JSON of the command `compare --per-query`, a row a query; the JSON has `segments`, too."""
     result, on_segments = for_file(request, collection, asked)
 
     def document() -> dict:
