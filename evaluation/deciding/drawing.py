@@ -60,7 +60,7 @@ def _draw_if_due(collection: Collection) -> Round | None:
     version = record.version(collection)
     if _nothing_to_draw.get(collection.pk) == version:
         return None
-    at_work = queue.raters_at_work(collection)  # how many
+    at_work = queue.raters_at_work(collection)  # how many raters hold a pair
     # Waiting pairs below which a round is due: half of what the raters at work can hold.
     reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)
     if queue.waiting_in_rounds(collection, reserve) >= reserve:  # it counts no further than `reserve`

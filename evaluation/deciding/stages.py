@@ -59,7 +59,8 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[S
 def _stage_before(drawn: Round) -> Stage:
     """The expected values before a round, as `drawing.expected_before` made them when it was drawn.
 
-    `Round.seen` has {"wrong", "mean", "low", "high", "best"}, where the last four are lists by system.
+    `Round.seen` has {"wrong", "mean", "low", "high", "best"}, where the last four are lists by system, in the
+    order of "systems" in `Round.aim`. It has "machines" and "triage" only if there were any.
     """
     seen, systems = drawn.seen, drawn.aim["systems"]
     columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)

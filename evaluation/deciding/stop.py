@@ -43,7 +43,7 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     more, hours = 0, None  # where the order is settled already
     if not expected.settled:
         more = judgments_to_settle(state.pool, state.level, state.askable, expected.estimate)
-        speed = pace(collection)
+        speed = pace(collection)  # None: no rating was timed
         needed = left if more is None else more  # None: the order is not settled before all are judged
         hours = speed.hours(needed) if speed else None
     return Forecast(expected.settled, expected.wrong, more=more, left=left, hours=hours)

@@ -91,7 +91,7 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
         # How often each call is expected where `truth` is the true class.
         count = np.bincount(votes.call, np.repeat(probability_of_truth, votes.length), calls)
         overall = np.bincount(votes.label, count, classes)
-        overall /= overall.sum() or 1  # the rate of each label among all raters
+        overall /= overall.sum() or 1  # the rate of each label among all raters; 0 where no pair is of this class
         rate_of_all = overall[votes.label]
         # Of all calls of the rater of each call.
         total = np.bincount(votes.rater, count)[votes.rater] + smoothing

@@ -223,9 +223,12 @@ def dot_of(on_segment: OnSegment) -> dict:
 
 
 def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segments: Sequence[OnSegment]) -> dict:
-    """The context of the table: the queries that match the address, in its order."""
-    # The words to search for, the name of a column in SORTS with "-" for descending, and the key of a segment.
-    words, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
+    """The context of the table: the queries that match the address, in the order that it asks for.
+
+    rows: all of them, as of `every_row`; the column "words" is the number of words of a query.
+    """
+    # The text to search for, the name of a column in SORTS with "-" for descending, and the key of a segment.
+    sought, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     segment = {on_segment.segment.key: on_segment.segment for on_segment in on_segments}.get(key)
     if key and segment is None:
         raise CannotAnswer(f"unknown segment {key!r}; the tables of tags and lengths list those that there are.")
@@ -237,15 +240,15 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
     columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
     columns += [("key", "Id", False)]
     of_segment = compress(rows, segment.members) if segment else rows  # members: a bool for each row
-    shown = [row for row in of_segment if tables.matches(words, row["key"], row["text"])]
+    shown = [row for row in of_segment if tables.matches(sought, row["key"], row["text"])]
     return {
-        "q": words,
+        "q": sought,
         "chosen": segment,
         "total": len(rows),
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
         "weighted": result.evaluation.is_weighted,
-        # Hidden fields of the search form: what the address has besides the words, which the form sends anew.
+        # Hidden fields of the search form: what the address has besides the text, which the form sends anew.
         "hidden_in_search": parameters_without(request, {"q", "page", *PICTURE_PARAMETERS}),
         **paged(request, tables.ordered(shown, SORTS, sort), tables.ROWS_PER_PAGE),
     }

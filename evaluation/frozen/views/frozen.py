@@ -237,9 +237,9 @@ class FreezeForm(forms.Form):
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The form to freeze what the overview shows with these options; a POST freezes it.
 
-    Frozen are the asked measure, its cumulative measures, and the measure at the cutoffs of its curve.
+    Frozen are the asked measure, CG, DCG and IDCG at its cutoff, and the measure at the cutoffs of its curve.
     """
-    evaluation = evaluated(collection, asked, judgments=True)
+    evaluation = evaluated(collection, asked, judgments=True)  # with the judgments, which are counted below
     if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)

@@ -81,7 +81,7 @@ def parts_that_differ(changes: Changes) -> dict:
     differ = [name for name, difference in differences.items() if difference]
     return {
         "differ": [name.capitalize() for name in differ[:1]] + differ[1:],  # the first one begins a sentence
-        # For the verb: "The scale differs", but "Queries differ".
+        # For the verb: "The scale differs", but "Queries differ". All other names are plural.
         "is_singular": differ in (["presentation"], ["scale"]),
         "same": [name for name, difference in differences.items() if not difference],
     }
@@ -126,6 +126,7 @@ def by_query(
     ?system= chooses the system, by default that with the highest mean in the second of the two evaluations.
     """
     _, after = evaluations
+    # The highest mean first; no mean counts as 0.
     offered = sorted(changes.systems.shared, key=lambda name: -(after.standing(name, measure).mean or 0))
     system = selected(request, "system", offered)
     rows = compared(evaluations, measure, system).reset_index(names="key").to_dict("records")
