@@ -148,7 +148,7 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
     Triage draws more often what people are likely to grade otherwise than the machines. () and None where no
     machine that the collection uses for triage graded a pair of the pool. A machine is a version of an AI judge.
     """
-    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)  # not those whose grades are features of the model
+    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)  # another use than as features of the model
     grades = [record.judgments_of(use, state.record.queries) for use in in_use]
     pool = state.pool.with_machines(*grades)  # pool.machine: float64[pairs, machines], nan without a grade
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
@@ -225,7 +225,7 @@ def new_rows(state: State, drawn_round: DrawnRound, chances: np.ndarray) -> list
             kind=Drawn.Kind.RANDOM,
             unit=int(unit) + 1,  # stored from 1
             key=float(drawn_round.keys[unit]),
-            rate=float(drawn_round.rate[unit]),  # of the key's exponential distribution
+            rate=float(drawn_round.rate[unit]),  # the chance of the unit is 1 - exp(-rate × threshold)
             within=float(within),  # the chance of the pair within its unit
             chances=chances[row].tolist(),
         )

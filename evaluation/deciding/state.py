@@ -217,9 +217,10 @@ def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.nda
 def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
     """The stored round in the form of `expected`, with rows of the pool in place of pks.
 
-    A unit is a group of pairs of one query that one random key drew. Its key is exponential with the unit's rate:
-    a unit was drawn if its key lies below the threshold of the round, inf where all were drawn. `within` is the
-    chance of a pair to be drawn within its unit. Greedy pairs were taken for sure and are in no unit.
+    A unit is one pair or several pairs of one query, drawn together by one key. The units with keys below the
+    threshold of the round were drawn, each with the chance 1 - exp(-rate × threshold); None is stored for the
+    threshold where all were drawn. `within` is the chance of a pair to be drawn within its unit. Greedy pairs were
+    taken for sure and are in no unit.
 
     pair, by_pair: the pks of the pool's pairs by row, and the rows sorted by pk. In the result units are numbered
     from 0, `rate` and `keys` have an element for each unit, and the last element of `keys` is the threshold.
