@@ -60,8 +60,9 @@ def _draw_if_due(collection: Collection) -> Round | None:
     version = record.version(collection)
     if _nothing_to_draw.get(collection.pk) == version:
         return None
-    at_work = queue.raters_at_work(collection)  # how many
-    reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)  # waiting pairs below which a round is due
+    at_work = queue.raters_at_work(collection)  # how many raters hold a pair
+    # Waiting pairs below which a round is due: half of what the raters at work can hold.
+    reserve = max(PAIRS_A_RATER * at_work // 2, FEWEST_PAIRS)
     if queue.waiting_in_rounds(collection, reserve) >= reserve:  # it counts no further than `reserve`
         return None
     try:
@@ -128,8 +129,9 @@ def draw_next(
 def expected_before(state: State, aim: Asked) -> dict[str, Any]:
     """The expected values before a round is drawn, as JSON for `Round.seen`: for the chart over rounds.
 
-    `wrong`: the chance of a wrong order; `mean`, `low`, `high` and `best`, the chance to be the best: lists, an
-    element for each system of `state`; `machines`: the names of those whose grades helped, if any.
+    `wrong`: the chance of a wrong order. `mean`, `low`, `high` (the interval) and `best` (the chance to be the
+    best): lists with an element for each system of `state`, None for no value. `machines`: the names of the
+    machines whose grades helped to predict, if any. aim: the measure and options that `state` was made for.
     """
     expected = expected_of_state(state, aim)
     rows = [expected.of(name) for name in state.systems]
@@ -144,11 +146,11 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
     """The machines of triage, and the factor of the sampling rate of each pair, float64[pairs].
 
     Triage draws more often what people are likely to grade otherwise than the machines. () and None where no
-    machine that the collection uses for triage graded a pair of the pool.
+    machine that the collection uses for triage graded a pair of the pool. A machine is a version of an AI judge.
     """
-    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)
+    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)  # another use than as features of the model
     grades = [record.judgments_of(use, state.record.queries) for use in in_use]
-    pool = state.pool.with_machines(*grades)
+    pool = state.pool.with_machines(*grades)  # pool.machine: float64[pairs, machines], nan without a grade
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]
     machines = tuple(use.machine for use, has_any in zip(in_use, has_grades, strict=True) if has_any)
     return machines, rate_factors(pool, state.level) if machines else None
@@ -178,7 +180,7 @@ def draw_from(
     # A score says how much the judgment of a pair would tell. It depends on all unjudged pairs, because all of
     # them make the means uncertain. Only eligible ones are drawn: `score` is parallel to `rows`.
     score = scores(expectation, chances, unjudged)[state.eligible[unjudged]]
-    rate = rates(score, pool.top[rows])
+    rate = rates(score, pool.top[rows])  # pool.top: whether any system has the pair above the cutoff
     if factors is not None:
         rate = rate * factors[rows]
     query = pool.query[rows]
@@ -211,7 +213,7 @@ def new_rows(state: State, drawn_round: DrawnRound, chances: np.ndarray) -> list
     """The pairs of the round as they are stored: those taken for sure ("greedy"), then those drawn at random.
 
     A unit is a group of pairs that are drawn together, by its random key. chances: float64[pairs, steps], as
-    predicted before the round.
+    predicted before the round: that each pair of the pool reaches each level of gain but the lowest.
     """
     greedy = [
         Drawn(pair_id=int(state.pair[row]), kind=Drawn.Kind.GREEDY, chances=chances[row].tolist())
@@ -223,7 +225,7 @@ def new_rows(state: State, drawn_round: DrawnRound, chances: np.ndarray) -> list
             kind=Drawn.Kind.RANDOM,
             unit=int(unit) + 1,  # stored from 1
             key=float(drawn_round.keys[unit]),
-            rate=float(drawn_round.rate[unit]),
+            rate=float(drawn_round.rate[unit]),  # the chance of the unit is 1 - exp(-rate × threshold)
             within=float(within),  # the chance of the pair within its unit
             chances=chances[row].tolist(),
         )

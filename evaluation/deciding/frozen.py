@@ -46,7 +46,7 @@ def files(
     # The files are the same for each of the measures, so they are made from the state for the first one.
     aim = replace(settings.asked, measure=parse_measure(settings.expected["measures"][0]), systems=systems)
     state = State.of(collection, aim, used)
-    keys = Keys([state.pool.document])  # of the documents, by pk
+    keys = Keys([state.pool.document])  # the keys of the pool's documents, by pk: lines have no pks
     yield content.POOL, pool_lines(state, keys)
     yield content.ROUNDS, round_lines(state, keys)
     if used:
@@ -65,7 +65,8 @@ def pool_lines(state: State, keys: Keys) -> Iterator[str]:
 def round_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of rounds.jsonl, one for each round: see the module docstring.
 
-    A unit is a group of pairs that were drawn together by one random key, with the sampling rate `rate`.
+    A unit is a group of pairs that were drawn together by one random key, with the sampling rate `rate`: the units
+    with the least keys were drawn, and the threshold is the least key of those that were not.
     """
     pairs = _pairs(state, keys)  # (key of query, key of document) by row of the pool
     for number, round_, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
@@ -116,7 +117,8 @@ def _in_order(state: State, pairs: Sequence[tuple[str, str]]) -> list[int]:
 def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
     """The expected means computed from the files of a frozen evaluation alone, by measure.
 
-    lines: the lines of a file by its name.
+    Files name documents by their keys. Arrays need numbers: documents are numbered anew, within each query. lines:
+    gives the lines of a file by its name.
     """
     judged = Judged.read(settings, lines)
     pairs = list(map(json.loads, lines(content.POOL)))
@@ -154,8 +156,8 @@ def _number_pool(judged: Judged, pairs: Sequence[dict]) -> None:
 def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     """The pairs of pool.jsonl as rows of a record, in its order, with numbers from 1 in place of pks.
 
-    `State` reads from them when pairs were born and known, and which drawn pairs were skipped: not judged, and no
-    rating is waited for.
+    `State` reads from them which drawn pairs were skipped, and when pairs were born and known: how many rounds
+    there were before a pair came to the pool, and before its judgment in no round.
     """
     names = ("born", "known", "skipped")
     born, known, skipped = (np.array([pair[name] for pair in pairs], np.int64) for name in names)
@@ -164,11 +166,11 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
         pair=np.arange(1, len(pairs) + 1),
         query=zeros,  # `State.joined` gets the keys of query and document beside
         document=zeros,
-        wanted=zeros,  # as are `retired` and `anchored`, read only to draw more pairs
+        wanted=zeros,  # as is `anchored`, read only to draw more pairs
         born=born,
         known=known,
-        waiting=skipped == 0,
-        retired=zeros.astype(bool),
+        waiting=skipped == 0,  # for `State` a drawn pair without a judgment is skipped if no rating is waited for,
+        retired=zeros.astype(bool),  # or if it is retired
         anchored=zeros.astype(bool),
     )
 
@@ -177,7 +179,7 @@ def _rounds(judged: Judged, lines: Lines, pool_keys: np.ndarray, rows: PoolRows)
     """The rounds of rounds.jsonl as rows of a record.
 
     rows: the pairs of the pool; pool_keys: int64[rows], the pair_key of each. A greedy pair, which was taken for
-    sure, has the unit 0 and no key or rate. Pairs that were drawn at random have units from 1.
+    sure, has the unit 0, and nan as key, rate and chance. Pairs that were drawn at random have units from 1.
     """
     pair_by_key = dict(zip(pool_keys.tolist(), rows.pair.tolist(), strict=True))
     for line in map(json.loads, lines(content.ROUNDS)):
@@ -208,7 +210,7 @@ def _machine_grades(settings: Settings, judged: Judged, lines: Lines) -> dict[Ma
     query, document = pair_of(_keys(judged, ((row["query"], row["document"]) for row in rows)))
     grades = np.array([row["grades"] for row in rows], np.float64).reshape(len(rows), len(settings.machines))
     by_machine = {}
-    for members, column in zip(settings.machines, grades.T, strict=True):
+    for members, column in zip(settings.machines, grades.T, strict=True):  # members: the fields of a Machine
         has_grade = ~np.isnan(column)
         judgments = Judgments(len(judged.queries), query[has_grade], document[has_grade], column[has_grade])
         by_machine[Machine(**members)] = judgments

@@ -32,8 +32,9 @@ def expected_of(
 ) -> Expected:
     """The expected means of the collection, from the cache where nothing changed.
 
-    aim: measure, options and systems; used: the machines whose grades help, None: those in use. Raises ValueError
-    where they cannot be computed, and TooLarge for more than `most` pairs.
+    aim: measure, options and systems; used: the machines whose grades help, None: those in use; most: how many
+    pairs the pool may have, None: any number. Raises ValueError where expected values are not defined, and
+    TooLarge, a ValueError, for a larger pool.
     """
     used = machines(collection) if used is None else used
     # A profile is a name for options. Two profiles with the same options share the cached values.
@@ -109,15 +110,15 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
 
     The model rounds judgments to few levels of gain. The correction adds what the plain means lose by the
     rounding: their difference from the plain means of the rounded judgments. plain: float64[systems], the plain
-    means, which are the estimate where all of the pool is judged. They have no interval then if documents above
-    the cutoff are not in the pool: nobody knows what these would gain.
+    means, with unjudged documents as gain 0. They are the estimate where all of the pool is judged. The estimate
+    then has no interval if documents above the cutoff are not in the pool: nobody knows what these would gain.
     """
     result = estimate(state.pool, state.level, state.design() if state.rounds else None)
     if state.judged.all():
         if any(state.outside.values()):
             return replace(result, mean=plain, covariance=None, without=NOT_IN_POOL)
         return replace(result, mean=plain)
-    if result.covariance is None:  # there is no interval
+    if result.covariance is None:  # there is no interval, and `without` says why
         without_draw = NO_DRAW if state.rounds else NO_ROUNDS
         result = replace(result, without=UNFINISHED if state.at_random else without_draw)
     rounded = _rounded(state, options)
@@ -145,7 +146,8 @@ def plain_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each system with unjudged documents as gain 0, float64[systems], and how many queries count.
 
-    Where queries were drawn from a log, it is the mean over all searches of the log. nan where no query counts.
+    Where queries were drawn from a log, the mean is over all searches of the log. It is nan where no query counts.
+    The numbers of queries are int64[systems].
     """
     means, counts = [], []
     sampled = sampled_of(data.queries, data.left_out_queries)  # None without a log

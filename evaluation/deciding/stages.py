@@ -40,7 +40,7 @@ def now(expected: Expected) -> Stage:
 def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[Stage]:
     """The expected values before each round that was drawn for this measure and these options, the oldest first.
 
-    One database query.
+    fingerprint: the options in short, as text. One database query.
     """
     of_this_aim = []
     for drawn in collection.rounds.order_by("number"):
@@ -59,7 +59,8 @@ def stages(collection: Collection, measure: Measure, fingerprint: str) -> list[S
 def _stage_before(drawn: Round) -> Stage:
     """The expected values before a round, as `drawing.expected_before` made them when it was drawn.
 
-    `Round.seen` has {"wrong", "mean", "low", "high", "best"}, where the last four are lists by system.
+    `Round.seen` has {"wrong", "mean", "low", "high", "best"}, where the last four are lists by system, in the
+    order of "systems" in `Round.aim`. It has "machines" and "triage" only if there were any.
     """
     seen, systems = drawn.seen, drawn.aim["systems"]
     columns = zip(seen["mean"], seen["low"], seen["high"], strict=True)
@@ -88,7 +89,8 @@ def differences(expected: Expected) -> list[Difference]:
 def document(collection: str, label: str, expected: Expected | None, why: str, history: Sequence[Stage]) -> dict:
     """The JSON document of the expected values now, their differences, and those at each stage of `history`.
 
-    label: measure and fingerprint of the options; expected: None for no expected values, for the reason `why`.
+    label: measure and fingerprint of the options; expected: None for no expected values, for the reason `why`,
+    which is "" where there are some; history: the stages before each round and now.
     """
     head = {"collection": collection, "label": label, "why": why}
     if expected is None:

@@ -61,8 +61,9 @@ class State:
     def of(cls, collection: Collection, aim: Asked, used: Sequence[InUse] | None = None) -> "State":
         """The present state of the collection. About nine database queries.
 
-        used: the machines whose grades are features of the model; None: those in use. ValueError where expected
-        values are not defined: see `expected.pool_of`.
+        aim: the measure, options and systems that expected values are for. used: the machines whose grades are
+        features of the model; None: those in use. ValueError where expected values are not defined: see
+        `expected.pool_of`.
         """
         used = record.machines(collection) if used is None else used
         data, judgments = scores.read(collection, aim)
@@ -71,7 +72,7 @@ class State:
         place = index_of(rows.query, data.queries["pk"])  # of the query of each pair, -1 for a missing one
         has_query = place >= 0  # a query may have come between the two reads
         rows = PoolRows(*(column[has_query] for column in rows))
-        key = pair_key(place[has_query], rows.document)
+        key = pair_key(place[has_query], rows.document)  # one number for query and document of each row
         scale = np.array(record.scale(collection))
         graded = {in_use.machine: record.judgments_of(in_use, data.queries) for in_use in used}
         return cls.joined(data, judgments, scale, aim, rows=rows, key=key, rounds=rounds, graded=graded)
@@ -216,14 +217,18 @@ def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.nda
 def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
     """The stored round in the form of `expected`, with rows of the pool in place of pks.
 
-    pair, by_pair: the pks of the pool's pairs by row, and the rows sorted by pk. In the result the pairs drawn at
-    random have the number of their unit, from 0, and `rate` and `keys` have an element for each unit; the last of
-    `keys` is the threshold of the draw.
+    A unit is one pair or several pairs of one query, drawn together by one key. The units with keys below the
+    threshold of the round were drawn, each with the chance 1 - exp(-rate × threshold); None is stored for the
+    threshold where all were drawn. `within` is the chance of a pair to be drawn within its unit. Greedy pairs were
+    taken for sure and are in no unit.
+
+    pair, by_pair: the pks of the pool's pairs by row, and the rows sorted by pk. In the result units are numbered
+    from 0, `rate` and `keys` have an element for each unit, and the last element of `keys` is the threshold.
     """
     rows = stored.rows
     in_pool = _rows_of(rows.pair, pair, by_pair)
-    is_drawn = rows.unit > 0  # else greedy: taken for sure
-    # first: the first row of each unit, since all its rows have the same rate and key.
+    is_drawn = rows.unit > 0  # units are stored from 1; 0 stands for a greedy pair
+    # first: the first row of each unit, since all its rows have the same rate and key. unit: from 0, of each row.
     _, first, unit = np.unique(rows.unit[is_drawn], return_index=True, return_inverse=True)
     threshold = np.inf if stored.threshold is None else stored.threshold
     return Round(

@@ -35,7 +35,7 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     """How many more judgments settle the order of the systems, and how long they take; None without intervals.
 
     The order is settled where the chance of a wrong order is at most 10 %. The forecast keeps the expected means
-    and shrinks their variance with each further judgment: see `expected.ahead`.
+    and shrinks their variance with each further judgment: see `expected.ahead`. expected: the values of `state`.
     """
     if expected.wrong is None:
         return None
@@ -43,7 +43,7 @@ def forecast(collection: Collection, state: State, expected: Expected) -> Foreca
     more, hours = 0, None  # where the order is settled already
     if not expected.settled:
         more = judgments_to_settle(state.pool, state.level, state.askable, expected.estimate)
-        speed = pace(collection)
+        speed = pace(collection)  # None: no rating was timed
         needed = left if more is None else more  # None: the order is not settled before all are judged
         hours = speed.hours(needed) if speed else None
     return Forecast(expected.settled, expected.wrong, more=more, left=left, hours=hours)

@@ -17,12 +17,14 @@ NUMBERS_TRIED = 24  # how many numbers of judgments are tried, in geometric prog
 def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, estimate: Estimate) -> int | None:
     """About how many more judgments settle the order; None: the order is not settled before all are judged.
 
-    level: int64[pairs], -1 = unjudged; askable: bool[pairs], what can still be judged; estimate: one with an
-    interval. The forecast shrinks the covariance of the means and keeps the means.
+    The order is settled where the chance that it is wrong is at most MOST_CHANCE_OF_WRONG. The forecast shrinks
+    the covariance of the means and keeps the means. level: int64[pairs], -1 = unjudged; askable: bool[pairs], what
+    can still be judged; estimate: one with a covariance.
     """
     remaining_share = remaining_variance(pool, level, askable)
     unjudged = int((level == UNJUDGED).sum())
-    # About NUMBERS_TRIED whole numbers from 5 up to all unjudged pairs, each larger by about the same factor.
+    # About NUMBERS_TRIED whole numbers from 5 up to all unjudged pairs, each larger by about the same factor. The
+    # end is above 5 even where fewer pairs are unjudged.
     for more in np.unique(np.geomspace(5, max(unjudged, 6), NUMBERS_TRIED).round().astype(int)):
         chance_of_wrong, _ = order_chances(estimate.mean, estimate.covariance * remaining_share(more))
         if chance_of_wrong <= MOST_CHANCE_OF_WRONG:
@@ -33,9 +35,10 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
 def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Callable[[int], float]:
     """A function of the number of further judgments: the share of the variance of the means that then remains.
 
-    Like the variance of a sample mean, it is proportional to the variance of the unjudged pairs and to one over
-    the number of judged pairs: the share is variance then / variance now × judged now / judged then. Without a
-    judged pair now, the second factor is left out.
+    The variance is taken to be proportional to what the unjudged pairs add to it and, like that of a sample mean,
+    to one over the number of judged pairs. So the share is variance by the pairs unjudged then / variance by those
+    unjudged now × judged now / judged then. Without a judged pair now, the second factor is left out. level,
+    askable: as in `judgments_to_settle`.
     """
     unjudged = np.flatnonzero(level == UNJUDGED)
     judged = pool.pairs - len(unjudged)
@@ -43,9 +46,10 @@ def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Ca
     chances = model.chances()
     expectation = expect(pool, level, chances, model.effect_variance)
     score = scores(expectation, chances, unjudged)
-    # Of the unjudged pairs, the sampling rate at which rounds would draw them; 0 for those that nobody can judge.
+    # Of each unjudged pair, the sampling rate by which rounds would draw it; 0 for one that nobody can judge.
     rate = np.where(askable[unjudged], rates(score, pool.top[unjudged]), 0.0)
-    variance_now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)  # no division by 0
+    # The sum over systems; above 0, as it divides.
+    variance_now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
 
     def share(more: int) -> float:
         still_unjudged = _chance_unjudged(rate, more)
@@ -58,13 +62,14 @@ def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Ca
 def _chance_unjudged(rate: np.ndarray, more: int) -> np.ndarray:
     """The chance of each pair to be still unjudged after `more` judgments, float64[pairs], by its rate.
 
-    Pairs are taken to be judged one by one over time: a pair is unjudged at time t with chance exp(-rate t).
-    Bisection finds the time at which `more` pairs are expected to be judged.
+    Pairs are taken to be judged one by one over an imagined time without a unit: a pair is unjudged at time t with
+    chance exp(-rate t). Bisection finds the time at which `more` pairs are expected to be judged. Where that many
+    cannot be, it ends at the latest time, when all pairs with a rate are as good as judged.
     """
     earliest, latest = 0.0, 1e12
     for _ in range(80):
-        time = np.sqrt(max(earliest, 1e-9) * latest)  # halfway by orders of magnitude
-        judged = -np.expm1(-rate * time).sum()
+        time = np.sqrt(max(earliest, 1e-9) * latest)  # halfway by orders of magnitude; the root of 0 would stay 0
+        judged = -np.expm1(-rate * time).sum()  # the expected number: the sum of 1 - exp(-rate time)
         if judged < more:
             earliest = time
         else:

@@ -62,17 +62,18 @@ def estimate(
 ) -> Estimate:
     """The expected mean of every system over the queries with something to find.
 
-    level: int64[pairs], -1 = unjudged; design: how judged pairs were drawn. Without a design that has evidence on
-    documents outside the sample, there is the mean by the model and no interval. Where all pairs are judged, the
-    mean is exact and the covariance 0.
+    A draw is one level for each unjudged pair, drawn from the model; it gives one mean for each system. level:
+    int64[pairs], -1 = unjudged; design: how judged pairs were drawn; draws: how many. Without a design that has
+    evidence on documents outside the sample, there is the mean by the model and no interval. Where all pairs are
+    judged, the mean is exact and the covariance 0.
     """
     if (level != UNJUDGED).all():
-        (mean,) = means(pool, level, drawn=np.zeros((0, 1), np.int8))  # a draw of no levels: none is missing
+        (mean,) = means(pool, level, drawn=np.zeros((0, 1), np.int8))  # one draw, of no levels: none is missing
         return Estimate(mean, np.zeros((pool.systems, pool.systems)), draws=draws, seed=seed)
     model = fit(pool, level)
     unjudged = np.flatnonzero(level == UNJUDGED)
     drawn_means = means(pool, level, model.draw(unjudged, draws, np.random.default_rng(seed)))
-    drawn_means = drawn_means[~np.isnan(drawn_means).any(axis=1)]
+    drawn_means = drawn_means[~np.isnan(drawn_means).any(axis=1)]  # nan: no query has something to find
     mean = drawn_means.mean(axis=0) if len(drawn_means) else np.full(pool.systems, np.nan)
     if design is None or design.evidence <= 0 or len(drawn_means) < 2:
         return Estimate(mean, None, WITHOUT_CHANCES, draws=draws, seed=seed)
@@ -108,12 +109,14 @@ def query_values(pool: Pool, level: np.ndarray) -> np.ndarray:
 def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nDCG of each query in each draw, float64[queries, draws, systems], and where it is defined.
 
-    nDCG = (DCG - worst) / (best - worst), the last two being the DCG of the worst and of the ideal list. A query
-    with nothing to find has the value 0. The second array is bool[queries, draws, 1]. level: int64[pairs], -1 =
-    unjudged; drawn: int8[unjudged, draws], the levels of the unjudged pairs, in the order of the pool.
+    nDCG = (DCG - worst) / (best - worst), where worst and best are the DCG of the worst and of the ideal list. A
+    query with nothing to find has worst = best and gets the value 0: it is not defined. The second array is
+    bool[queries, draws, 1]. level: int64[pairs], -1 = unjudged; drawn: int8[unjudged, draws], the levels of the
+    unjudged pairs, in the order of the pool.
     """
     draws = drawn.shape[1]
-    # The first row of each query in `drawn`, then the number of rows: int64[queries + 1].
+    # The first row of each query in `drawn`, then the number of rows: int64[queries + 1]. It is the number of
+    # unjudged pairs before the first pair of the query.
     first_row_in_drawn = np.append(0, np.cumsum(level == UNJUDGED))[pool.first]
     # How many documents take each step: from one level of gain to the next.
     count = np.empty((draws, pool.queries, pool.steps), np.int64)
@@ -140,13 +143,14 @@ def corrected(
     """The estimate by the model, corrected for the bias that the judgments with known probabilities show.
 
     Each judgment changes the means against what the model predicts without it. The weight of a judgment has the
-    expectation 1 over all draws, so that the weighted changes estimate without bias what judging all of the pool
-    would change. mean, covariance: those by the model alone.
+    expectation 1 over all draws of rounds, so that the weighted changes estimate without bias what judging all of
+    the pool would change. mean, covariance: those by the model alone; draws, seed: those that made them.
     """
     # Of all pairs, and as if the pair itself were unjudged: float64[pairs, steps] each.
     chances, chances_without_itself = model.chances(), model.chances(left_out=True)
     expectation = expect(model.pool, model.level, chances, model.effect_variance)
-    changes = expectation.realised_changes(design.rows, model.level, chances_without_itself)  # [judged, systems]
+    # judged: the pairs of the design. float64[judged, systems].
+    changes = expectation.realised_changes(design.rows, model.level, chances_without_itself)
     excess = design.weight - 1  # the estimate by the model has counted each judgment once
     of_means, of_differences = _calibration(expectation, design, changes, chances_without_itself)
     inflation = max(of_means, of_differences, 1.0)  # above 1 where the model is too sure
@@ -165,39 +169,39 @@ def _calibration(
 ) -> tuple[float, float]:
     """Observed over expected squared changes by judgments: of the means, and of their differences.
 
-    Above 1 the model is too sure. changes: float64[judged, systems], of the means; chances: float64[pairs, steps],
-    without the judgment of the pair itself.
+    Above 1 the model is too sure. changes: float64[judged, systems], of the means by the judgment of each pair of
+    the design; chances: float64[pairs, steps], predicted without the judgment of the pair itself.
     """
     systems = changes.shape[1]
     weight = np.abs(design.weight - 1)  # the size of a judgment's weight in the correction of the means
 
     def ratio(factor: np.ndarray) -> float:
-        """The ratio for the changes of means @ factor. The prior counts as judgments with the ratio 1."""
+        """The ratio for the changes of means @ factor. The prior counts as PRIOR_JUDGMENTS with the ratio 1."""
         expected = weight * expectation.squared_changes(design.rows, chances, factor)
         prior = PRIOR_JUDGMENTS * expected.mean() if len(expected) else 0.0
         observed = (weight * ((changes @ factor) ** 2).sum(axis=1)).sum()
         return float((observed + prior) / (expected.sum() + prior + 1e-30))
 
-    # The second factor leaves of each mean its difference from the mean of all systems.
+    # The first factor leaves the means as they are, the second leaves of each its difference from the mean of all.
     return ratio(np.eye(systems)), ratio(np.eye(systems) - 1 / systems)
 
 
 def _bias_covariances(
     expectation: Expectation, level: np.ndarray, chances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The covariances of the means for biases of 1 in the log odds, float64[systems, systems] each.
+    """The covariances of the means for biases of size 1 in the log odds, float64[systems, systems] each.
 
-    The first is for biases that all systems share. For each step there are two, all of them independent: one of
-    documents above the cutoff of any system, and one of all others, which is FACTOR_BELOW_CUTOFF times as large.
-    The second is for one bias of each system by itself, the same in all steps. level: int64[pairs], -1 = unjudged;
-    chances: float64[pairs, steps].
+    The first covariance is for biases that all systems share. For each step there are two such biases, all of them
+    independent: one of documents above the cutoff of any system, and one of all other documents, which is
+    FACTOR_BELOW_CUTOFF times as large. The second covariance is for one bias of each system by itself, the same in
+    all steps. level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps].
     """
     pool = expectation.pool
     unjudged = level == UNJUDGED
     covariance_by_shared, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
     share = expectation.share[pool.query]  # float64[pairs], change of a mean for a change of the query's DCG by 1
     for step in range(pool.steps):
-        # How much each chance changes with its log odds; 0 for judged pairs.
+        # The derivative of each chance by its log odds, float64[pairs]; 0 for judged pairs, which have no bias.
         slope = chances[:, step] * (1 - chances[:, step]) * unjudged
         # Shared biases change the ideal and the worst list, too, which `influence` includes. They are independent:
         # covariances add up.
@@ -214,10 +218,10 @@ def _shrunken_bias(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The posterior mean, float64[systems], and covariance, float64[systems, systems], of the bias of the means.
 
-    Bias and noise are normal, with mean 0. Both results are averaged over the sizes SHARED_BIASES and OWN_BIASES,
-    weighted by their posterior probabilities. observed: float64[systems], the bias with noise. Covariances,
-    float64[systems, systems]: noise, of the noise; by_shared_bias, by_own_bias, of biases of size 1, as
-    `_bias_covariances` returns them.
+    What is observed is bias + noise, both normal with mean 0. Both results are averaged over the sizes
+    SHARED_BIASES and OWN_BIASES, weighted by the posterior probability of each combination. observed:
+    float64[systems]. Covariances, float64[systems, systems]: noise, of the noise; by_shared_bias, by_own_bias, of
+    biases of size 1, as `_bias_covariances` returns them.
     """
     systems = len(observed)
     # A little more noise on the diagonal, so that the matrix can be inverted.
@@ -226,9 +230,9 @@ def _shrunken_bias(
     for shared_size, own_size in product(SHARED_BIASES, OWN_BIASES):
         prior = shared_size**2 * by_shared_bias + own_size**2 * by_own_bias
         inverse = np.linalg.inv(prior + noise)
-        shrinkage = prior @ inverse
+        shrinkage = prior @ inverse  # a matrix: the part of what is observed that counts as bias
         log_likelihood = -0.5 * (np.linalg.slogdet(prior + noise)[1] + observed @ inverse @ observed)
-        # Times the half-normal priors of both sizes.
+        # The half-normal priors of both sizes; in logarithms they are added.
         log_weight = log_likelihood - 0.5 * (shared_size / SHARED_BIAS_SCALE) ** 2
         log_weights.append(log_weight - 0.5 * (own_size / OWN_BIAS_SCALE) ** 2)
         biases.append(shrinkage @ observed)
@@ -236,7 +240,7 @@ def _shrunken_bias(
     weight = np.exp(np.array(log_weights) - max(log_weights))  # the largest is 1, so that not all round to 0
     weight /= weight.sum()
     bias = weight @ np.array(biases)
-    # The covariance is the mean of those of all sizes, plus the covariance of their means.
+    # By the law of total variance: the mean of the covariances of all sizes, plus the covariance of their biases.
     deviations = np.array(biases) - bias
     within = np.einsum("i,ijk->jk", weight, np.array(covariances))
     between = deviations.T @ (deviations * weight[:, np.newaxis])

@@ -1,8 +1,8 @@
 """The expected nDCG under missing judgments, and the influence of each document on it. NumPy only.
 
-The ideal depends on few counts: how many documents have taken each step. Expectations over missing judgments are
-therefore expectations over counts, which are nearly normal. Influences are first-order: all other unknowns stay at
-their expectations.
+A step leads from one level of gain to the next; a document takes each step below its level. The ideal depends on
+few counts: how many documents have taken each step. Expectations over missing judgments are therefore expectations
+over counts, which are nearly normal. Influences are first-order: all other unknowns stay at their expectations.
 """
 
 from collections.abc import Iterator
@@ -43,12 +43,13 @@ class Expectation:
         return total
 
     def squared_changes(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """The expected squared change by the judgment of each pair: float64[rows].
+        """The expected squared change of the means by the judgment of each pair: float64[rows].
 
-        It is E|h @ factor|², where h, float64[systems], is the change of the means: by how much the steps that the
-        pair takes differ from what was expected, times the influence of each. So h has the mean 0, and its squares
-        are the covariances of steps. factor: float64[systems, any], each column a weighted sum of the means, such
-        as the difference of two.
+        It is E|h @ factor|², where h, float64[systems], is the change of the means: over all steps, the sum of
+        (1 if the pair takes the step, else 0, less its chance) times the influence of the step. So h has the mean
+        0, and its expected squares follow from the covariances of steps. rows: of the pool; chances:
+        float64[pairs, steps]; factor: float64[systems, any], each column a weighted sum of the means, such as the
+        difference of two.
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
@@ -61,7 +62,10 @@ class Expectation:
 
 
 def _step_covariances(chances: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Each two steps, and the covariance of whether a pair takes them. chances: float64[pairs, steps]."""
+    """Each two steps, and the covariance of whether a pair takes them. chances: float64[pairs, steps].
+
+    Whoever takes the higher step has taken the lower one: E(both) is the chance of the higher one.
+    """
     for low, high in combinations_with_replacement(range(chances.shape[1]), 2):
         yield low, high, chances[:, high] * (1 - chances[:, low])
 
@@ -72,6 +76,9 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     nDCG = (DCG - worst) / (ideal - worst), where `worst` and `ideal` are the DCG of the worst and the ideal list.
     level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], read for unjudged pairs alone;
     effect_variance: float64[queries], the variance of the effect on log odds that the pairs of a query share.
+
+    Names with `above` are about the steps above gain 0, which make the ideal list, those with `below` about the
+    steps below gain 0, which make the worst list.
     """
     is_judged = (level >= 0)[:, np.newaxis]
     taken = np.where(is_judged, pool.steps_taken(level), chances)  # float64[pairs, steps], expected
@@ -82,14 +89,16 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
     # How many documents of each query take each step, a number for each of NORMAL_NODES: [queries, steps, nodes].
     counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
-    counts = np.maximum(counts, least[..., np.newaxis])
+    counts = np.maximum(counts, least[..., np.newaxis])  # low nodes can fall below what is judged already
 
-    # Sums of first discounts, and what one document more adds to them: [queries, steps] each.
+    # The best documents have the first ranks of the ideal list, the worst ones those of the worst list. So each
+    # list has the sum of the first discounts, and by one document more the next discount: [queries, steps] each.
     discounts_above, one_more = _sum_of_first(pool, counts)
     discounts_below, one_less = _sum_of_first(pool, np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0))
     ideal = (discounts_above * pool.step_gain_above).sum(axis=1) + pool.least_best
     worst = pool.greatest_worst - (discounts_below * pool.step_gain_below).sum(axis=1)
-    # Where hardly anything relevant is known, the span is at least half the gain of one document of the top level.
+    # Where hardly anything relevant is known, the span is at least half the gain of one document of the top level:
+    # values and influences are divided by it.
     span = np.maximum(ideal - worst, 0.5 * (pool.gains[-1] - min(pool.gains[0], 0.0)))
     expected_gain = pool.gains[0] + taken @ pool.step_gain
     dcg = pool.by_query(expected_gain[:, np.newaxis] * pool.discount)
@@ -107,15 +116,20 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
 def _influence(
     pool: Pool, value: np.ndarray, share: np.ndarray, one_more: np.ndarray, one_less: np.ndarray
 ) -> np.ndarray:
-    """The influence of `Expectation`: what a step adds to the DCG, less what is lost by higher extreme lists.
+    """The influence of `Expectation`: how much each mean changes if a pair takes a step.
 
-    By the derivatives of value = (DCG - worst) / (ideal - worst), a rise of the ideal costs as much as a fall of
-    the DCG by `value` times that rise, and a rise of the worst list as one by 1 - `value` times. value, share: as
-    in `Expectation`; one_more, one_less: float64[queries, steps], the discounts of the rank by which the ideal
-    grows, and of that by which the worst list shrinks.
+    A step raises the DCG, and also the DCG of the ideal list and of the worst list. By the derivatives of
+    value = (DCG - worst) / (ideal - worst), to first order
+
+        change of value = (rise of DCG - value * rise of ideal - (1 - value) * rise of worst) / (ideal - worst)
+
+    `share` divides by ideal - worst, and has the weight of the query in the mean. value, share: as in
+    `Expectation`; one_more, one_less: float64[queries, steps], the discounts of the rank that the ideal list fills
+    by one document more above the step, and of the rank that the worst list loses by one less below it.
     """
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):
+        # lost: float64[queries, systems], the terms of both lists.
         lost = value * (pool.step_gain_above[step] * one_more[:, step])[:, np.newaxis]
         lost += (1 - value) * (pool.step_gain_below[step] * one_less[:, step])[:, np.newaxis]
         for part in pieces(pool.pairs):

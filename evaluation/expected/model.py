@@ -2,7 +2,7 @@
 
 A continuation-ratio model with random effects of queries: for each step from a level to the next, the log odds
 that a document of at least the lower level takes the step are linear in its features, plus a normal effect of the
-query. The posterior is approximated at its mode (Laplace).
+query. The posterior is approximated at its mode (Laplace). "The odds" of a step are its log odds throughout.
 """
 
 from dataclasses import dataclass, replace
@@ -60,13 +60,16 @@ class Model:
         """The chance that each pair takes each step and all before it: float64[pairs, steps].
 
         left_out: predict each judged pair as if it were unjudged (leave-one-out, by one step of Newton's method).
+        To take a step, a pair has to take all before it: chances are multiplied from step to step.
         """
         chances = np.empty((self.pool.pairs, self.pool.steps))
         so_far = np.ones(self.pool.pairs)
         for step, (odds, variance) in enumerate(self._predicted):
             if left_out:
                 odds, variance = self._without_themselves(step, odds, variance)
-            chance = logistic(odds / np.sqrt(1 + np.pi * variance / 8))  # the mean over normal log odds, nearly
+            # Nearly the mean of the chance over normal log odds: the usual approximation of the logistic function
+            # by that of the normal distribution.
+            chance = logistic(odds / np.sqrt(1 + np.pi * variance / 8))
             so_far = so_far * np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE)
             chances[:, step] = so_far
         return chances
@@ -76,10 +79,12 @@ class Model:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of a step's log odds, float64[pairs] each, without the judgment of the pair itself.
 
-        By one step of Newton's method: mean - variance × residual / (1 - leverage), variance / (1 - leverage).
+        By one step of Newton's method, the mean becomes mean - variance × residual / (1 - leverage), and the
+        variance becomes variance / (1 - leverage). The residual is 1 if the pair took the step, else 0, less its
+        chance. step: the number of the step, from 0; odds, variance: with all judgments.
         """
         odds, variance = odds.copy(), variance.copy()
-        rows = np.flatnonzero(self.level >= step)  # judged pairs that could take the step
+        rows = np.flatnonzero(self.level >= step)  # judged pairs that could take the step; others stay as they are
         chance = logistic(odds[rows])
         leverage = chance * (1 - chance) * variance[rows]  # of the judgment, in its own prediction
         without_it = np.maximum(1 - leverage, 0.05)  # a leverage near 1 would give wild numbers
@@ -90,7 +95,7 @@ class Model:
 
     @cached_property
     def _predicted(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """By step, the mean and the variance of the log odds of every pair, float64[pairs] each."""
+        """By step, the posterior mean and variance of the log odds of every pair, float64[pairs] each."""
         values = self.pool.features.values
         query = self.pool.query
         predicted = []
@@ -101,16 +106,20 @@ class Model:
                 # Coefficients that are b higher change the log odds of a pair by gradient @ b: by values @ b, less
                 # slope @ b for the effect of the query.
                 gradient = values[part] - step.slope[query[part]]
+                # For each pair gradient' covariance gradient, the variance by the coefficients.
                 variance[part] += np.einsum("nf,nf->n", gradient @ step.covariance, gradient)
             predicted.append((odds, variance))
         return predicted
 
     def draw(self, rows: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
-        """Levels of the pairs `rows`, drawn from the posterior: int8[rows, draws]. A level counts steps taken."""
+        """Levels of the pairs `rows`, drawn from the posterior: int8[rows, draws]. A level counts steps taken.
+
+        Each draw has coefficients and effects of queries of its own, and then decides each step of each pair.
+        """
         level = np.zeros((len(rows), draws), np.int8)
         took_all = np.ones((len(rows), draws), bool)  # whether the pair took all steps so far
         for step in self.steps:
-            # Rounding must not make the covariance indefinite.
+            # root @ root.T is the covariance. Rounding must not make it indefinite, which cholesky refuses.
             root = np.linalg.cholesky(step.covariance + 1e-12 * np.eye(len(step.covariance)))
             deviation = root @ generator.standard_normal((len(root), draws))
             coefficients = step.fixed[:, np.newaxis] + deviation  # [features, draws]
@@ -121,7 +130,7 @@ class Model:
             for part in pieces(len(rows)):
                 pairs = rows[part]
                 log_odds = self.pool.features.values[pairs] @ coefficients + effect[self.pool.query[pairs]]
-                chances = logistic(log_odds.astype(np.float32))
+                chances = logistic(log_odds.astype(np.float32))  # of the step, [rows of the part, draws]
                 took_all[part] &= generator.random(log_odds.shape, dtype=np.float32) < chances
             level += took_all
         return level
@@ -130,8 +139,9 @@ class Model:
 def fit(pool: Pool, level: np.ndarray, rounds: int = 2, start: Model | None = None) -> Model:
     """The model fitted to these judgments. level: int64[pairs], -1 = unjudged.
 
-    Each of the `rounds` ends with an EM step for the variance of the effects of queries. start: a model of fewer
-    judgments as the starting point, from which fewer steps lead to nearly the same numbers.
+    Each of the `rounds` finds the posterior for a given variance of the effects of queries, and then renews this
+    variance by EM (expectation maximisation). start: a model of fewer judgments as the starting point, from which
+    fewer Newton steps lead to nearly the same numbers; None: the means of the prior, and no effects.
     """
     steps = []
     for place in range(pool.steps):
@@ -178,13 +188,17 @@ class Task:
 
 
 def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
-    """The data of the step from level `place` to the next. level: int64[pairs], -1 = unjudged."""
+    """The data of the step from level `place` to the next. level: int64[pairs], -1 = unjudged.
+
+    The prior of the first step is that of the features. The first feature is the intercept: the log odds of a
+    document with average features.
+    """
     rows = np.flatnonzero(level >= place)  # the judged pairs that could take the step
     prior = pool.features
     mean = prior.mean.copy()
-    if place:  # about half of the documents that reach a higher step take it, and ranks predict it less well
+    if place:  # of the documents that reach a higher step nearly half take it, and ranks predict it less well
         mean *= 0.5
-        mean[0] = -0.3
+        mean[0] = -0.3  # log odds: a chance of 43 %
     query = pool.query[rows]
     first = np.searchsorted(query, np.arange(pool.queries + 1))
     taken = (level[rows] > place).astype(np.float64)
@@ -195,8 +209,9 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
     """The posterior of one step of levels: the mode of the log posterior by Newton's method, and the covariances.
 
     fixed, effect: the coefficients, float64[features], and the effects of queries, float64[queries], at the start.
-    A whole Newton step may lead too far, so that the next ones diverge: the largest share of it, of STEP_SHARES,
-    that does not lead downwards is taken. The covariances are those at the start of the last Newton step.
+    variance: of the effects, in their prior. A whole Newton step may lead too far, so that the next ones diverge:
+    the largest share of it, of STEP_SHARES, that does not lower the log posterior is taken. The covariances are
+    those at the start of the last Newton step.
     """
     log_posterior = task.log_posterior(fixed, effect, variance)
     for _ in range(MOST_NEWTON_STEPS):
@@ -209,7 +224,7 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
             if next_log_posterior >= log_posterior - LARGEST_ROUNDING_ERROR:
                 break
         else:
-            break  # every share of the Newton step leads downwards
+            break  # every share of the Newton step lowers it: what was reached stays
         change = next_log_posterior - log_posterior
         log_posterior = next_log_posterior
         fixed, effect = next_fixed, next_effect
@@ -222,12 +237,14 @@ def newton(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -
 def _normal_approximation(task: Task, fixed: np.ndarray, effect: np.ndarray, variance: float) -> Step:
     """The normal approximation of the posterior at this point, with the inverse curvature as covariance.
 
-    The effects of queries, which are many, are eliminated from the curvature by a Schur complement.
+    The curvature is minus the second derivative of the log posterior. The effects of queries, which are many, are
+    eliminated from it by a Schur complement: so only a matrix of the size of the features is inverted. fixed,
+    effect: the point, coefficients and effects; variance: of the effects, in their prior.
     """
     chance = logistic(task.odds(fixed, effect))
-    # Each row of features times the curvature of its log likelihood.
+    # Each row of features times the curvature of its log likelihood, which is kept above 0: [rows, features].
     weighted = np.maximum(chance * (1 - chance), 1e-6)[:, np.newaxis] * task.values
-    # The intercept is 1, so that its column of `weighted` is the weight itself.
+    # The intercept is 1, so that its column of `weighted` is the curvature itself. 1 / variance: of the prior.
     conditional_variance = 1 / (task.by_query(weighted[:, 0]) + 1 / variance)
     cross = task.by_query(weighted)  # [queries, features], the curvature between effects and coefficients
     slope = conditional_variance[:, np.newaxis] * cross

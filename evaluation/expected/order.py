@@ -13,14 +13,16 @@ def order_chances(
 ) -> tuple[float, np.ndarray]:
     """The chance of a wrong order, and the chance of each system to be the best, float64[systems].
 
-    Means are drawn from a normal distribution. A draw has a wrong order if two systems are the other way round in
-    it, and LEAST_DIFFERENCE or more apart. mean: float64[systems]; covariance: float64[systems, systems].
+    Means are drawn from a normal distribution with this mean and covariance. A draw has a wrong order if any two
+    systems are in it the other way round than in `mean`, and LEAST_DIFFERENCE or more apart. mean:
+    float64[systems]; covariance: float64[systems, systems].
     """
     systems = len(mean)
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0))  # a root of the covariance
-    drawn = mean + np.random.default_rng(seed).standard_normal((draws, systems)) @ root.T
-    first, second = np.triu_indices(systems, 1)  # all pairs of systems
+    # root @ root.T is the covariance. Rounding can make an eigenvalue fall below 0.
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    drawn = mean + np.random.default_rng(seed).standard_normal((draws, systems)) @ root.T  # [draws, systems]
+    first, second = np.triu_indices(systems, 1)  # each two systems: the columns of the arrays [draws, pairs] below
     difference = drawn[:, first] - drawn[:, second]
     swapped = np.sign(difference) != np.sign(mean[first] - mean[second])
     wrong = swapped & (np.abs(difference) >= LEAST_DIFFERENCE)

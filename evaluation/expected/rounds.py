@@ -57,12 +57,13 @@ class Round:
 def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random.Generator) -> Round:
     """A round of the `size` rows that rank highest: all certain, so that they say nothing about other documents.
 
-    rows: of the pool; rank: int64[rows, systems]. Rows are in the order of their best rank; of equal ones, the row
-    that more systems have at that rank comes first, and equal rows are in random order.
+    A row is a pair of the pool. rows: numbers of rows; rank: int64[rows, systems]. Rows are in the order of their
+    best rank in any system. Of rows with the same best rank, the row that more systems have at that rank comes
+    first; rows that are equal in this, too, are in random order.
     """
     best = rank.min(axis=1)
     systems_at_best = (rank == best[:, np.newaxis]).sum(axis=1)
-    order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))
+    order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))  # the last key is the first to count
     no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
     return Round(
         greedy=rows[order[:size]],
@@ -78,13 +79,13 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
 def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Generator) -> Round:
     """A simple random sample of `size` of these rows, or all if there are fewer, as a round of single documents.
 
-    score: the score of every row, the same in all rounds whatever was judged. Every judgment of such rounds then
-    has the weight pairs of the pool / pairs drawn.
+    score: one number as the score of every row, the same in all rounds whatever was judged: see `mean_score`.
+    Every judgment of such rounds then has the weight pairs of the pool / pairs drawn.
     """
     size = min(size, len(rows))
-    # `Round.chance` is 1 - exp(-rate × threshold). With rate 1 and these keys, the same for every draw, it is
-    # exactly the chance of a sample without replacement: size / rows. Where all rows are drawn, the threshold is
-    # inf.
+    # `Round.chance` is 1 - exp(-rate × threshold), and the threshold is the last key. With rate 1 and key number i
+    # = -log(1 - i / rows), the same for every draw, it is exactly the chance of a sample without replacement: size
+    # / rows. Where all rows are drawn, the last key is -log(0) = inf.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
@@ -111,9 +112,10 @@ def mean_score(pool: Pool) -> float:
 def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """The factor R of the loss E|R'error|² that judgments are to reduce: float64[systems, systems].
 
-    error: float64[systems], of the means. The loss sums its squares, and its squared differences between two
-    systems, which weigh more, the less sure it is which of them is better. mean: float64[systems]; spread:
-    float64[systems, systems], standard deviations of the differences.
+    error: float64[systems], of the means. The loss is a weighted sum of the squared errors of all means, and of
+    the squared errors of the difference of each two systems. A difference weighs more, the less sure it is which
+    of the two is better. mean: float64[systems]; spread: float64[systems, systems], standard deviations of the
+    differences.
     """
     systems = len(mean)
     standardised = (mean[:, np.newaxis] - mean) / spread
@@ -121,11 +123,11 @@ def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     weight = np.exp(-0.5 * np.minimum(standardised**2, 18)) + LEAST_PAIR_WEIGHT
     np.fill_diagonal(weight, 0)
     if systems > 1:
-        weight *= systems * (systems - 1) / weight.sum()
+        weight *= systems * (systems - 1) / weight.sum()  # 1 in the mean of all pairs of systems
     # error' laplacian error is the weighted sum of squared differences, over the number of systems.
     laplacian = (np.diag(weight.sum(axis=1)) - weight) / systems
     values, vectors = np.linalg.eigh(laplacian + WEIGHT_OF_MEANS * np.eye(systems))  # this matrix is R R'
-    return vectors * np.sqrt(np.maximum(values, 0))
+    return vectors * np.sqrt(np.maximum(values, 0))  # rounding can make an eigenvalue fall below 0
 
 
 def scores(expectation: Expectation, chances: np.ndarray, unjudged: np.ndarray) -> np.ndarray:
@@ -158,7 +160,9 @@ def draw_round(
 ) -> Round:
     """A round of `size` of these rows of the pool as single documents, or of all if there are fewer.
 
-    score, rate: float64[rows].
+    A third of them, GREEDY_SHARE, are greedy: those with the highest scores, taken for sure. Where all rows are
+    taken, none is greedy. score: float64[rows], how much each judgment would tell; rate: float64[rows], a row with
+    a higher one is drawn more often.
     """
     size = min(size, len(rows))
     number_greedy = round(GREEDY_SHARE * size) if size < len(rows) else 0
@@ -167,7 +171,9 @@ def draw_round(
     number_drawn = size - number_greedy
     chosen, keys = _bottom(rate[rest], number_drawn, generator)  # places in `rest`, and keys in that order
     drawn = rest[chosen]
-    chance = -np.expm1(-rate[rest] * number_drawn / rate[rest].sum())  # nearly that of each, before keys are known
+    # Nearly the chance of each to be drawn, 1 - exp(-rate × threshold), with the threshold that is expected before
+    # keys are known.
+    chance = -np.expm1(-rate[rest] * number_drawn / rate[rest].sum())
     return Round(
         greedy=rows[greedy],
         drawn=rows[drawn],

@@ -29,7 +29,7 @@ def is_defined(measure: Measure, options: Options) -> bool:
 
 def refuse(measure: Measure, options: Options) -> None:
     """Raises ValueError with the reason where expected values are not defined for this measure and options."""
-    options = effective(measure, options)
+    options = effective(measure, options)  # a measure can state some options itself
     if measure.name != "nDCG" or measure.cutoff is None:
         raise ValueError(f"there is no expected value of {measure}: give nDCG with a cutoff, such as nDCG@10.")
     for name, (value, why) in FIXED.items():
@@ -47,10 +47,10 @@ def refuse(measure: Measure, options: Options) -> None:
 def levels_of(measure: Measure, options: Options, grades: Sequence[float], judged: np.ndarray) -> np.ndarray:
     """The levels of gain in the model, distinct and ascending, float64[levels].
 
-    grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale.
-    Where scale and judgments together have more than MOST_LEVELS gains, only those of the scale are levels. If
-    even these are more, MOST_LEVELS of them are kept: both ends, 0, and others evenly spread. ValueError for fewer
-    than two levels.
+    grades: those of the scale; judged: the grades of all judgments, which may lie between those of the scale, such
+    as a mean of several ratings. Where scale and judgments together have more than MOST_LEVELS gains, only the
+    gains of the scale are levels. If even these are more, MOST_LEVELS of them are kept: both ends, 0 if it is one,
+    and others evenly spread. ValueError for fewer than two levels.
     """
     options = effective(measure, options)
     scale = np.asarray(grades, np.float64)

@@ -72,17 +72,19 @@ def _weights(
 ) -> np.ndarray:
     """The weight of each judgment, float64[judged]; 1 where no round since its pair came has evidence.
 
-    It is (precision of its round / chance + precision of all later rounds) / precision of all rounds since its
-    pair came. For a judgment in no round, later rounds are those from number `known` on.
+    The weight is (precision of its round / chance + precision of all later rounds) / precision of all rounds
+    since its pair came. In later rounds the judgment was known already, with chance 1. For a judgment in no round
+    the first term is 0, and later rounds are those from number `known` on.
 
-    round_of: int64[judged], the round of each judgment, -1 = in none; chance: float64[judged], to be drawn in that
-    round; precision: float64[rounds]; birth, known: int64[judged], as in `design`.
+    round_of: int64[judged], the number from 0 of the round of each judgment, -1 = in none; chance:
+    float64[judged], to be drawn in that round; precision: float64[rounds], the weight of each round; birth, known:
+    int64[judged], how many rounds were drawn before the pair came, and before a judgment in no round.
     """
     precision_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # the total of each round and all later ones
     in_no_round = round_of < 0
     of_later = precision_from[np.where(in_no_round, known, round_of + 1)]
     of_round = np.where(in_no_round, 0.0, precision[round_of])
-    total = precision_from[birth]
+    total = precision_from[birth]  # `birth` rounds came before: the next one has this number
     weight = np.ones(len(round_of))
     np.divide(of_round / chance + of_later, total, out=weight, where=total > 0)
     return weight

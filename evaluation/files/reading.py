@@ -72,7 +72,7 @@ def read_qrels(source: Source) -> Qrels:
     """The judgments in a file of qrels. Raises Refused."""
     import pyarrow as pa
 
-    looks_like_run = trec.is_run(source.start)
+    looks_like_run = trec.is_run(source.start)  # source.start: the beginning of the file
     refusals = []
     blocks = list(_rows(source, trec.read_grades, refusals))  # of lines: a dict of columns each
     if looks_like_run and not blocks:
@@ -90,14 +90,14 @@ def read_qrels(source: Source) -> Qrels:
     keys = coded_keys.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=natural))}
     query = np.array([queries[key] for key in keys])[np.from_dlpack(coded_keys.indices)]
-    first = _first_of_pair(query, documents)  # positions in these arrays
+    first = _first_of_pair(query, documents)  # for each line, the position of the first line with its pair
     is_repeat = first != np.arange(len(first))  # whether an earlier line has the same query and document
     is_conflict = is_repeat & (grade != grade[first])
     for place in np.flatnonzero(is_conflict).tolist():
         problem = f"document {documents[place]} has another grade for the same query"
         other = source.at(int(line[first[place]]))
         refusals.append(source.refusal(int(line[place]), problem, KEEP_ONE, other=other))
-    _refuse(refusals)
+    _refuse(refusals)  # raises Refused if there are any
     kept = np.flatnonzero(~is_repeat)
     kept = kept[np.argsort(query[kept], kind="stable")]  # by query: `Qrels` has the documents of each together
     notes = _comments(source)
@@ -237,7 +237,7 @@ def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -
 
     One for each repeated document, and one for all contradictions between ranks and scores together.
     """
-    contradictory = []  # for each ranking with contradictions their number and the refusal of the first
+    contradictory = []  # for each ranking with contradictions (their number, the refusal of the first of them)
     for query, ranking in rankings.items():
         if ranking.is_plain:
             continue
@@ -252,7 +252,8 @@ def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -
             documents=results.documents.to_pylist(),
         )
         yield from repeats(found, [source])
-        # Scores have to agree with the ranks only where `order` does not say which of them counts.
+        # With the order "score" ranks do not count. Scores have to agree with the ranks only where `order` does
+        # not say which of them counts.
         if order != "score" and (in_ranking := contradictions(found, [source], agree=order is None)):
             contradictory.append(in_ranking)
     if contradictory:
@@ -268,6 +269,8 @@ def _packed(
 
     A document that is judged for the query has its number in `qrels`. Unjudged ones have the numbers after those.
     With `same_numbers`, an unjudged document has the same number in all rankings; without, in each a new one.
+    order: "rank" or "score", which puts the best first, None for the ranks; tiebreak: whether to add the order of
+    documents with equal scores.
     """
     length = np.zeros(len(qrels.queries), np.int64)  # results by query; 0 where the system has no ranking
     length[list(rankings)] = [len(ranking.results) for ranking in rankings.values()]
@@ -290,5 +293,6 @@ def _packed(
         documents[rows] = np.where(numbers >= 0, numbers, documents[rows])
         scores[rows] = results.scores[positions]
         if tiebreak:
+            # By the key of the document, among scores that are equal as trec_eval compares them.
             ties[rows] = places_by_key(results, in_32_bits(results.scores))[positions]
     return Rankings(offsets, documents, scores, tiebreak=ties)

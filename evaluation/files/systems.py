@@ -20,7 +20,7 @@ ByPath = Mapping[str, Mapping[str, Rankings]]  # by path, then by run tag
 def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
     """The systems by name: the run tag, with the path added where several files have the tag.
 
-    Adds a note to `notes` for each such tag.
+    Adds a note for the user to `notes` for each tag of several files.
     """
     systems = {}
     for tag, paths in _paths(runs).items():
@@ -56,14 +56,15 @@ def by_file(runs: ByPath) -> dict[str, Rankings]:
 def of_parts(runs: ByPath, queries: tuple[str, ...], first_unjudged: int | None) -> dict[str, Rankings]:
     """The systems by tag, each joined from all files with the tag. Raises Refused where two have the same query.
 
-    queries: their keys, by number. first_unjudged: the lowest number of an unjudged document. Each part numbers
-    its unjudged documents from there, so they get new numbers in the joined system. None: the parts were read
-    with the same number for the same document, and the numbers stay.
+    A part is the rankings of one file. queries: the keys of queries, by number. first_unjudged: the lowest number
+    of an unjudged document. Each part numbers its unjudged documents from there, so they get new numbers in the
+    joined system. None: the parts were read with the same number for the same document, and the numbers stay.
     """
     refusals, named = [], {}
     for tag, paths in _paths(runs).items():
         parts = [runs[path][tag] for path in paths]
-        in_several = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)  # numbers of queries
+        # The numbers of queries that several parts have. present: bool[queries].
+        in_several = np.flatnonzero(np.sum([part.present for part in parts], axis=0) > 1)
         if len(in_several):
             keys = first_keys([queries[query] for query in in_several.tolist()])
             problem = (
@@ -99,7 +100,7 @@ def _joined(parts: list[Rankings], first_unjudged: int | None) -> Rankings:
         # joined array, so that no other document has it.
         new_numbers = first_unjudged + np.arange(len(documents))
         documents = np.where(documents < first_unjudged, documents, new_numbers)
-    tiebreaks = [part.tiebreak for part in parts]
+    tiebreaks = [part.tiebreak for part in parts]  # of all parts, or None in all
     return Rankings(
         offsets=np.append(0, np.cumsum(np.sum([part.length for part in parts], axis=0))),
         documents=documents,

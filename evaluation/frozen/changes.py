@@ -126,7 +126,7 @@ class Changes:
     def _changed_rankings(self) -> dict[str, int]:
         """The number of queries whose ranking differs, by each system of both whose run file differs.
 
-        It is 0 where only scores differ.
+        The number is 0 for a system with the same rankings in both, whose scores alone differ.
         """
         before, after = map(runs_of, self.both)
         counts: dict[str, int] = {}
@@ -134,6 +134,7 @@ class Changes:
             if before[name].sha256 != after[name].sha256:
                 old = _ranked(self.first, before[name].name)
                 new = _ranked(self.second, after[name].name)
+                # A ranking that one of them lacks is None there, and so differs.
                 counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
         return counts
 

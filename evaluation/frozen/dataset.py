@@ -29,8 +29,9 @@ def written(
 ) -> Iterator[bytes]:
     """The ZIP of a data set in one of LAYOUTS, in pieces.
 
-    judgments: with whole grades, as qrels have them, made from the ratings by `rule`; names: of raters by pk, in
-    place of their own. A tag of a query can name its split: train, dev or test.
+    judgments: with whole grades, as qrels have them, made from the ratings by `rule`; names: the names that raters
+    get in place of their own, by pk; None: their own. A tag of a query can name its split: train, dev or test. A
+    split is a part of the queries, which machine learning keeps apart.
     """
     archive = FixedZip()
     has_rounds = collection.rounds.exists()

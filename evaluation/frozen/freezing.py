@@ -151,8 +151,9 @@ def _expected_settings(
 ) -> dict:
     """The members of `Settings.expected`: the measures that have expected values, the scale, systems and machines.
 
-    systems: those that are frozen; used: the machines whose grades help to estimate. ValueError where no measure
-    has expected values, and where these need a system that is not frozen.
+    Expected values are what means become once all pairs are judged. systems: the names of those that are frozen;
+    used: the machines whose grades help to estimate. ValueError where no measure has expected values, and where
+    these need a system that is not frozen.
     """
     # Expected values are about the systems that the collection's order of pairs compares: chosen ones, or all.
     needed = set(systems_of(collection) or collection.systems.values_list("name", flat=True))
@@ -184,7 +185,8 @@ def _save(frozen: FrozenEvaluation, parts: "Parts") -> tuple[FrozenEvaluation, b
             FrozenPart.objects.bulk_create(parts.rows, PARTS_PER_STATEMENT)
             audit.note(audit.Act.FROZEN, frozen.collection, about=frozen.name, sha256=frozen.hash)
     except IntegrityError:
-        # It existed before, or somebody froze the same content at the same moment.
+        # Hash and name are unique in a collection. Either the hash existed before, or somebody froze the same
+        # content at the same moment; or else the name is taken.
         same = frozen.collection.frozen_evaluations.filter(hash=frozen.hash).first()
         if same is None:
             problem = f"another frozen evaluation of this collection is called {frozen.name!r}; take another name."

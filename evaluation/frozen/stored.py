@@ -79,7 +79,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     settings, facts = settings_of(frozen), about(frozen)
     queries = content.read_queries(lines_of(frozen)(content.QUERIES))
     systems = tuple(system.system for system in settings.systems)
-    shape = (len(queries), len(settings.measures) * len(systems))
+    shape = (len(queries), len(settings.measures) * len(systems))  # a column for each measure and system
     arrays = {}
     for name, dtype in STORED_ARRAYS.items():
         stored_bytes = b"".join(pieces(frozen, name))

@@ -32,11 +32,12 @@ def estimate(
 ) -> np.ndarray:
     """The probability of each class to be the true one, float64[classes, pairs]; each column sums to 1.
 
-    By EM (expectation maximisation) from the shares of votes. A class is a grade, as a number from 0. The label of
+    By EM (expectation maximisation) from the shares of votes: in turn the error rates of raters from the
+    probabilities of classes, and these from the error rates. A class is a grade, as a number from 0. The label of
     a rating is the class that the rater chose.
 
-    `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label`
-    (int64[n]) is from 0 to classes - 1; there is at least one row. A rater may rate a pair more than once.
+    `pair` (int64[n]) ascends from 0 without gaps, `rater` (int64[n]) is any number, `label` (int64[n]) is from 0
+    to classes - 1; there is at least one row. A rater may rate a pair more than once.
 
     The error rates of a rater are smoothed towards those of all raters: for each true class, `smoothing` imagined
     ratings (None: as many as there are classes), distributed as those of all raters, are added. Where no pair has
@@ -55,7 +56,7 @@ def estimate(
     probability = np.array(counts) / votes.length
     for _ in range(MOST_ROUNDS):
         before = probability
-        prevalence = before.mean(axis=1)  # of each class
+        prevalence = before.mean(axis=1)  # the share of pairs of each class
         probability = _truth(votes, prevalence, _errors(votes, before, smoothing))
         if np.abs(probability - before).max() <= TOLERANCE:
             break
@@ -90,8 +91,9 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
         # How often each call is expected where `truth` is the true class.
         count = np.bincount(votes.call, np.repeat(probability_of_truth, votes.length), calls)
         overall = np.bincount(votes.label, count, classes)
-        overall /= overall.sum() or 1  # the rate of each label among all raters
+        overall /= overall.sum() or 1  # the rate of each label among all raters; 0 where no pair is of this class
         rate_of_all = overall[votes.label]
+        # Of all calls of the rater of each call.
         total = np.bincount(votes.rater, count)[votes.rater] + smoothing
         # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
         errors[truth] = rate_of_all

@@ -64,9 +64,9 @@ class _Pairs:
 
 
 def stacked(several: Sequence[Ratings]) -> Ratings:
-    """Several ratings of the same queries in one: query q of the i-th becomes query i * queries + q.
+    """Several sets of ratings of the same queries in one set: query q of set i becomes query i * queries + q.
 
-    All or none of them have weights, and all or none have adjudicated pairs.
+    All or none of the sets have weights, and all or none have adjudicated pairs.
     """
     queries = several[0].queries
 
@@ -80,7 +80,7 @@ def stacked(several: Sequence[Ratings]) -> Ratings:
     adjudicated = None
     if several[0].adjudicated is not None:
         adjudicated = Judgments(total, **joined([each.adjudicated for each in several], "document", "grade"))
-    weight = [] if several[0].weight is None else ["weight"]
+    weight = [] if several[0].weight is None else ["weight"]  # the name of the column, if there is one
     return Ratings(total, **joined(several, "document", "rater", "grade", *weight), adjudicated=adjudicated)
 
 
@@ -94,9 +94,9 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
     weighted     the mean weighted by rater; a pair whose raters all have weight 0 is unjudged
     dawid_skene  the most probable grade under an error model for each rater: see `dawid_skene.estimate`
 
-    An adjudicated grade replaces the result of the rule; the rule does not read it. With adjudications="ignore"
-    the ratings alone count. ValueError for an unknown rule, and for more ratings than
-    dawid_skene can process.
+    An adjudicated grade, by which an admin decided the pair, replaces the result of the rule; the rule does not
+    read it. With adjudications="ignore" the ratings alone count. ValueError for an unknown rule, and for more
+    ratings than dawid_skene can process.
     """
     refuse_unknown("rule", rule, RULES)
     refuse_unknown("adjudications", adjudications, ADJUDICATIONS)
@@ -104,7 +104,7 @@ def combine(ratings: Ratings, rule: str = "mean", *, adjudications: str = "use")
     if adjudications == "ignore" or ratings.adjudicated is None:
         return ruled
     adjudicated = ratings.adjudicated
-    by_rule = ~np.isin(ruled.key, adjudicated.key)
+    by_rule = ~np.isin(ruled.key, adjudicated.key)  # bool: the pairs without an adjudicated grade
     return Judgments(
         ratings.queries,
         np.concatenate([ruled.query[by_rule], adjudicated.query]),
@@ -144,8 +144,9 @@ def _average(pairs: _Pairs, weight: np.ndarray) -> np.ndarray:
     # Integers, because a sum of floats can be just below a grade that all raters gave.
     grade = np.rint(pairs.grade * BILLION).astype(np.int64)
     total_weight = np.add.reduceat(weight, pairs.start)
-    # No dividend below, a sum of grades times weights, exceeds the left side, nor does a divisor, weights times
-    # BILLION. Up to the right side both are exact as floats, so that only the quotient is rounded.
+    # The mean is a quotient of integers: (sum of grades times weights) / (sum of weights times BILLION). The left
+    # side below is the largest size that either can have. Up to the right side both are exact as floats, so that
+    # only the quotient is rounded.
     if max(int(np.abs(grade).max()), BILLION) * int(total_weight.max()) > EXACT_UP_TO:
         # Python integers do not overflow, and their quotient is correctly rounded at any size.
         grade, total_weight = grade.astype(object), total_weight.astype(object)

@@ -195,7 +195,8 @@ def query_string_with(request: HttpRequest, baseline: str, system: str) -> str:
 def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: float | None) -> dict:
     """The context of segments: a chart for each kind, all on one scale, and a sentence.
 
-    overall: the difference on all queries, a line in the charts.
+    overall: the difference on all queries, a line in the charts. `tested` counts the segments with enough queries
+    for a test; `fewest` is that number of queries, and `alpha` the level of the tests.
     """
     table = result.evaluation.table
     with_difference = [on_segment for on_segment in on_segments if on_segment.comparison.difference is not None]
@@ -211,7 +212,7 @@ def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: floa
     tags = [on_segment for on_segment in on_segments if on_segment.segment.kind == segments.TAG]
     return {
         "segments": on_segments,
-        "tested": sum(not on_segment.few for on_segment in on_segments),
+        "tested": sum(not on_segment.few for on_segment in on_segments),  # few: too few queries for a test
         "differing": [on_segment for on_segment in on_segments if on_segment.significant],
         "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
         "overlap": len(tags) > 1,  # a query with several tags is in several segments
@@ -232,8 +233,12 @@ def dot_of(on_segment: OnSegment) -> dict:
 
 
 def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segments: Sequence[OnSegment]) -> dict:
-    """The context of the table: the queries that match the address, in its order."""
-    words, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
+    """The context of the table: the queries that match the address, in the order that it asks for.
+
+    rows: all of them, as of `every_row`; the column "words" is the number of words of a query.
+    """
+    # The text to search for, the name of a column in SORTS with "-" for descending, and the key of a segment.
+    sought, sort, key = (request.GET.get(name, "").strip() for name in ("q", "sort", "segment"))
     segment = {on_segment.segment.key: on_segment.segment for on_segment in on_segments}.get(key)
     if key and segment is None:
         raise CannotAnswer(f"unknown segment {key!r}; the tables of tags and lengths list those that there are.")
@@ -245,15 +250,15 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
     columns += [("weight", "Weight", True)] if result.evaluation.is_weighted else []
     columns += [("key", "Id", False)]
     of_segment = compress(rows, segment.members) if segment else rows  # members: a bool for each row
-    shown = [row for row in of_segment if tables.matches(words, row["key"], row["text"])]
+    shown = [row for row in of_segment if tables.matches(sought, row["key"], row["text"])]
     return {
-        "q": words,
+        "q": sought,
         "chosen": segment,
         "total": len(rows),
         "shown": len(shown),
         "heads": tables.heads(columns, sort),
         "weighted": result.evaluation.is_weighted,
-        # Hidden fields of the search form: what the address has besides the words, which the form sends anew.
+        # Hidden fields of the search form: what the address has besides the text, which the form sends anew.
         "hidden_in_search": parameters_without(request, {"q", "page", *PICTURE_PARAMETERS}),
         **paged(request, tables.ordered(shown, SORTS, sort), tables.ROWS_PER_PAGE),
     }
@@ -264,7 +269,7 @@ def table(request: HttpRequest, rows: Sequence[dict], result: Compared, on_segme
 
 @files("baseline", "system")
 def differences_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
-    """The CSV and JSON of `compare --per-query`, a row for each query; the JSON has `segments`, too."""
+    """The CSV and JSON of the command `compare --per-query`, a row a query; the JSON has `segments`, too."""
     result, on_segments = for_file(request, collection, asked)
 
     def document() -> dict:

@@ -31,7 +31,8 @@ def decisive(request: HttpRequest, collection: Collection, asked: Asked) -> Http
     if collection.aim and not request.GET:
         return redirect(request.path + stored_in(collection))
     names, chosen = systems_in(request, collection)
-    systems_to_keep = chosen if len(chosen) < len(names) else []  # an address without systems is about all
+    # An address without systems is about all. Where all are chosen none is named, so that later ones are included.
+    systems_to_keep = chosen if len(chosen) < len(names) else []
     rounds = collection.rounds.annotate(pairs=Count("drawn")).order_by("-number")
     context = page(request, collection, "pool", asked) | {
         "names": names,

@@ -102,8 +102,9 @@ def matrix(present: Expected) -> list[tuple[str, list[Difference | None]]]:
 def charts_of(history: Sequence[Stage], present: Expected, asked: Asked) -> dict[str, Chart]:
     """The charts over rounds, by id: of the expected means, and of the chance of a wrong order.
 
-    A chart without points is left out, that of the chance also with only one. history: the expected values before
-    each round and now; present: the expected values now, the highest mean first.
+    A chart without points is left out, and the chart of the chance also with only one point. history: the expected
+    values before each round and now; present: the expected values now, the highest mean first. In the rows of the
+    chart of means `leader` accents the line, and `barred` draws the interval as a bar.
     """
     with_interval = [row.system for row in present.means]  # with many systems, only the highest get one
     if len(with_interval) > MOST_WITH_INTERVALS:

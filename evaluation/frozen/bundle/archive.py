@@ -46,12 +46,12 @@ def bundle(frozen: FrozenEvaluation) -> Iterator[bytes]:
 def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     """(name, size, content) of each file of the bundle, in order.
 
-    size: in bytes; 0 for a file that is small in every bundle. First the README, then the frozen files themselves,
-    then what is made from them: tables, texts and charts.
+    size: in bytes; 0 for a file that is small in every bundle, and so needs no ZIP64 entry. First the README, then
+    the frozen files themselves, then what is made from them: tables, texts and charts.
     """
     evaluation = evaluation_of(frozen)
     charts = figures.figures(evaluation)
-    tests = comparisons(evaluation)
+    tests = comparisons(evaluation)  # None: fewer than two systems have a mean
     document = csv_and_json.document(evaluation, per_query=True)
     yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):

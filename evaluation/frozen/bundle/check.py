@@ -74,7 +74,7 @@ def _checked(archive: zipfile.ZipFile) -> Checked:
         raise Broken(f"the content has the hash {hash_of(files)}, and {ABOUT_FILE} says {about['hash']}.")
     evaluation = computed(about["collection"], settings, _lines(archive), about["profile"])
     new_document = csv_and_json.document(evaluation, per_query=True)
-    # (place, old value, new value) of each number and text of both documents.
+    # (place, value in the bundle, value computed) of each number and text of both documents.
     leaves = [*_leaves(old_document, new_document), *_leaves_of_tests(archive, evaluation)]
     different = [(where, old, new) for where, old, new in leaves if old != new]
     return Checked(
@@ -92,7 +92,7 @@ def _checked_sums(archive: zipfile.ZipFile) -> dict[str, str]:
     """The SHA-256 of each file by name, as SHA256SUMS lists it. Raises Broken where a file does not have it."""
     lines = archive.read(SUMS_FILE).decode().splitlines()
     sums = {name: sha256 for sha256, name in (line.split("  ", 1) for line in lines)}
-    names = set(archive.namelist()) - {SUMS_FILE}
+    names = set(archive.namelist()) - {SUMS_FILE}  # the list cannot have its own sum
     if names != sums.keys():
         raise Broken(f"{SUMS_FILE} and the files differ: {', '.join(sorted(names ^ sums.keys())[:5])}.")
     for name, expected in sums.items():
@@ -124,8 +124,8 @@ def _leaves_of_tests(archive: zipfile.ZipFile, evaluation: Evaluation) -> Iterat
 def _leaves(old, new, where: str = "") -> Iterator[tuple[str, object, object]]:
     """(place, old value, new value) of every leaf of two JSON documents: each number, text and None in them.
 
-    Lists of different lengths count as one leaf, as does an object beside a value that is none. A name that one
-    document lacks has None there. where: the place of these two, as names from the root.
+    Two lists of different lengths count as one leaf, as do an object and a value that is no object. A name that
+    one of the documents lacks has None in it. where: the place of `old` and `new`, as names from the root.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for name in {**old, **new}:

@@ -23,7 +23,8 @@ def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int =
     # Pages show the tests with these draws and this seed, so the cache may have them.
     if (draws, seed) == (DRAWS_ON_PAGES, SEED):
         return of_page(evaluation, best, others, all_pairs)
-    return compared(evaluation, best, others, all_pairs, draws, seed, [measure])[0]  # one for each measure
+    # It returns a result for each measure, here for one.
+    return compared(evaluation, best, others, all_pairs, draws, seed, [measure])[0]
 
 
 def in_words(result: Compared | None) -> str:
@@ -35,7 +36,7 @@ def in_words(result: Compared | None) -> str:
         return "There were no two systems to compare."
     best, *others = result.systems
     # Drawn queries have sampling error. These are all queries, or of a sample from a log those that were not taken
-    # for certain.
+    # for certain: only where some were, the sentence says "drawn".
     if result.tests.drawn < FEWEST:
         drawn = counted(result.tests.drawn, "query", "queries")
         needed = f"{FEWEST} queries" if result.tests.drawn == result.tests.queries else f"{FEWEST} drawn queries"

@@ -66,6 +66,7 @@ def _curves(evaluation: Evaluation) -> Chart | None:
         return None
     first, last = measures[0], measures[-1]
     name = evaluation.asked.uncut  # of the measure, without a cutoff
+    # The standings of all systems at all cutoffs, for the numbers of queries in the caption.
     rows = [row for _, standings in evaluation.across(measures) for row in standings if row.mean is not None]
     return replace(
         chart,
@@ -85,9 +86,10 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     counting = evaluation.counting(systems)
     if counting.size > MOST_CELLS or np.isnan(counting).all():
         return None
+    # Shades go from 0 to 1. A measure of SUMS, such as DCG, has no upper bound: its highest value is the end of
+    # the scale. Without a value above 0 there is nothing to shade, and 1 stays the end.
     highest = float(np.nanmax(counting))
-    # The value of the strongest shade: 1, but for a measure that can exceed 1 the highest value if it is above 0.
-    top = highest if measure.name in SUMS and highest > 0 else 1.0
+    strongest_shade_at = highest if measure.name in SUMS and highest > 0 else 1.0
     easiest_first = evaluation.by_ease()  # rows of the queries
     queries = [
         {"query": query.key, "text": query.text, "url": ""}
@@ -104,12 +106,12 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
     return Chart(
         "queries",
-        charts.heat_map(cells, queries, systems=systems, top=top, ends=ends),
+        charts.heat_map(cells, queries, systems=systems, top=strongest_shade_at, ends=ends),
         f"{alt_text} per_query.csv has the numbers.",
         least_width=PIXELS_A_QUERY * len(queries) + PIXELS_OF_LABELS if len(queries) > NARROW else None,
         title=f"{measure} of each query and system",
-        caption=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to {top:g}: "
-        f"the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
+        caption=f"Queries from {ends[0]} to {ends[1]} by their median, in five equal steps from 0 to "
+        f"{strongest_shade_at:g}: the stronger the shade, the higher. {evaluation.asked.fingerprint_of(measure)}.",
     )
 
 

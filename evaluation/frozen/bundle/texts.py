@@ -43,7 +43,7 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | 
 
 
 def run_metadata(frozen: FrozenEvaluation, system: System) -> dict[str, Any]:
-    """What the frozen evaluation knows of the run of a system, in the names of ir_metadata."""
+    """What the frozen evaluation knows of the run of a system, by the names of ir_metadata, a format for that."""
     facts, measures = about(frozen), settings_of(frozen).measures
     return {
         "tag": system.tag,
@@ -77,7 +77,8 @@ def _intervals(settings: Settings, evaluation: Evaluation) -> str:
 def _expected(evaluation: Evaluation) -> list[str]:
     """The sentences about expected values of the first measure; [] where there are none.
 
-    An expected value is what a mean becomes once all pairs are judged, estimated from the pairs judged so far.
+    An expected value is what a mean becomes once all pairs are judged, estimated from the pairs judged so far. A
+    plain mean has unjudged documents as gain 0. `est` names the kind of estimate, as in fingerprints of options.
     """
     expected = evaluation.expected.get(evaluation.measures[0])
     if expected is None:
@@ -112,6 +113,7 @@ def _what(facts: About, evaluation: Evaluation) -> str:
 
 def _judged(facts: About, settings: Settings) -> str:
     """The sentence on the judgments: how many, on which scale, by whom and by which rule."""
+    # Values are texts, and a label can be "".
     grades = [f"{value} ({label})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
     sources = []
@@ -161,7 +163,10 @@ def _counted(evaluation: Evaluation) -> str:
 
 
 def _means(evaluation: Evaluation) -> str:
-    """The mean of each system, with its interval and, where it differs, n: else `_counted` has said it."""
+    """The mean of each system in words, with its interval.
+
+    n, the number of queries that count, follows only where it differs by system: else `_counted` has said it.
+    """
     n_differs = len({standing.queries for standing in evaluation.standings}) > 1
     means = []
     for standing in evaluation.standings:

@@ -228,6 +228,7 @@ def export(request: HttpRequest, collection: Collection, what: str) -> HttpRespo
     except ValueError as error:
         form.add_error(None, capfirst(str(error)))
         return exports_page(request, collection, **{what: form})
+    # form.about: what the chosen options are, such as the rule; "" for nothing to say.
     name = "-".join(filter(None, [collection.slug, what, form.about, f"v{version}"]))
     return snapshot_response(collection, file, f"{name}.{form.ending}", f"{collection.slug} v{version}")
 

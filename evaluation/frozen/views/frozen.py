@@ -77,7 +77,7 @@ def means_over_time(request: HttpRequest, evaluations: Sequence[FrozenEvaluation
         "measure": latest.measure,
         "systems": systems,
         "rows": rows_of_table(evaluations, points, systems),
-        "left_out": len(evaluations) - len(points),
+        "left_out": len(evaluations) - len(points),  # how many are not in the chart
         "lead": highest(latest_means) if latest_means else {"best": []},
         "charts": {"over_time": chart_over_time(points, leader=systems[0])} if len(points) > 1 else {},
     }
@@ -88,7 +88,8 @@ def rows_of_table(
 ) -> list[dict]:
     """A row for each frozen evaluation, with its means in the order of `systems`.
 
-    One that is not among `points`, and so not in the chart, has no place and no changes, and None for each mean.
+    place: the number of its point in the chart, from 1; changed: what changed since the point before. An
+    evaluation that is not among `points`, and so not in the chart, has neither of them, and None for each mean.
     """
     rows = {}  # by pk
     for stored in evaluations:
@@ -114,7 +115,7 @@ def chart_over_time(points: Sequence[over_time.Point], leader: str) -> Chart:
     rows, marks = [], []
     for place, point in enumerate(points, 1):
         if point.changed:
-            # Between this point and the one before.
+            # Halfway between this point and the one before.
             marks.append({"place": place - 0.5, "what": ", ".join(point.changed)})
         about_point = {"place": place, "name": point.frozen.name}
         for standing in point.means:
@@ -146,7 +147,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
     context = frame(collection, "results") | {
         "frozen": stored,
         "about": frozen.about(stored),
-        "before": all_of(collection).filter(created_at__lt=stored.created_at).last(),
+        "before": all_of(collection).filter(created_at__lt=stored.created_at).last(),  # to compare with; or None
         "measure": str(measure),
         "degree": words.degree(measure),  # better and worse, or higher and lower
         "asked": evaluation.asked,
@@ -236,9 +237,9 @@ class FreezeForm(forms.Form):
 def freeze(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The form to freeze what the overview shows with these options; a POST freezes it.
 
-    Frozen are the asked measure, its cumulative measures, and the measure at the cutoffs of its curve.
+    Frozen are the asked measure, CG, DCG and IDCG at its cutoff, and the measure at the cutoffs of its curve.
     """
-    evaluation = evaluated(collection, asked, judgments=True)
+    evaluation = evaluated(collection, asked, judgments=True)  # with the judgments, which are counted below
     if not evaluation.systems or not evaluation.judgments.count.any():
         messages.warning(request, "There are no numbers yet that could be frozen.")
         return redirect("overview", collection.slug)

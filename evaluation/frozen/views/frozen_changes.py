@@ -81,7 +81,7 @@ def parts_that_differ(changes: Changes) -> dict:
     differ = [name for name, difference in differences.items() if difference]
     return {
         "differ": [name.capitalize() for name in differ[:1]] + differ[1:],  # the first one begins a sentence
-        # For the verb: "The scale differs", but "Queries differ".
+        # For the verb: "The scale differs", but "Queries differ". All other names are plural.
         "is_singular": differ in (["presentation"], ["scale"]),
         "same": [name for name, difference in differences.items() if not difference],
     }
@@ -126,6 +126,7 @@ def by_query(
     ?system= chooses the system, by default that with the highest mean in the second of the two evaluations.
     """
     _, after = evaluations
+    # The highest mean first; no mean counts as 0.
     offered = sorted(changes.systems.shared, key=lambda name: -(after.standing(name, measure).mean or 0))
     system = selected(request, "system", offered)
     rows = compared(evaluations, measure, system).reset_index(names="key").to_dict("records")
@@ -139,7 +140,7 @@ def by_query(
     pks = dict(collection.queries.filter(key__in=keys).values_list("key", "pk"))
     for row in rows_with_links:
         row["text"] = queries.at[row["key"], "text"]
-        row["rejudged"] = changes.judgments["queries"][row["key"]]
+        row["rejudged"] = changes.judgments["queries"][row["key"]]  # how many judgments differ
         row["pk"] = pks.get(row["key"])
     moved = [row for row in rows if row["difference"]]  # neither None nor 0
     alt_text = f"Change of {measure} of {system} by query, from the largest rise to the largest fall."
@@ -177,7 +178,8 @@ def compared(evaluations: Sequence[Evaluation], measure: str, system: str) -> pd
 def bars(rows: list[dict], slug: str) -> dict:
     """The chart of a bar for each query, from the largest gain to the largest loss; at most MOST_BARS queries.
 
-    rows: those of `compared`, with `text` and `pk`; the largest change first.
+    rows: those of `compared`, with `text` and `pk`; the largest change first. A query without a pk is not in the
+    collection any more, and its bar has no link.
     """
     with_difference = [row for row in rows[:MOST_BARS] if row["difference"] is not None]
     highest_first = sorted(with_difference, key=lambda row: -row["difference"])
@@ -219,7 +221,7 @@ def compare_frozen_files(request: HttpRequest, collection: Collection, ending: s
 def value_table(changes: Changes, measure: str) -> tuple[list[str], Iterator[list]]:
     """Header and rows of the table of values: a row for each system and query that both evaluations have.
 
-    The last two columns are the measure with its options in each of them.
+    The last two columns are the options in force for the measure in each of the two evaluations.
     """
     evaluations = [frozen.evaluation_of(stored) for stored in changes.both]
     labels = [evaluation.asked.fingerprint_of(measure) for evaluation in evaluations]

@@ -40,12 +40,13 @@ def shared(request: HttpRequest, key: str) -> HttpResponse:
     # A deleted collection has no slug.
     if not settings.SHARED_LINKS or link is None or link.frozen.collection.slug is None:
         raise Http404("No such link.")
+    # ?chart= asks for a picture, which takes long to draw.
     if "chart" in request.GET and not throttle.allows_call(request, "drawing", throttle.DRAWINGS_PER_ADDRESS):
         return too_many(request, "Too many charts were drawn in a minute. Wait a minute.", throttle.MINUTE)
     collection, stored = link.frozen.collection, link.frozen
     context = cache.whole(collection, ("shared", stored.pk), lambda: content(stored))
     response = charted(request, "evaluation/shared.html", context | {"frozen": stored})
-    response["X-Robots-Tag"] = "noindex"
+    response["X-Robots-Tag"] = "noindex"  # search engines must not list it
     return response
 
 

@@ -118,7 +118,9 @@ OF_DISPUTES = columns_of("query document ratings lowest highest mean deviation")
 def order_lines(order: dict) -> str:
     """The table of systems and the notes on their order. order: that of the JSON document.
 
-    The order holds in a resample of the ratings if no two systems change places in it.
+    The order holds in a resample of the ratings if no two systems change places in it. `holds` and `leader_holds`
+    are the shares of resamples in which the whole order holds and in which no system passes the first one; None
+    where no two systems differ.
     """
     if not order["systems"]:
         return f"{order['measure']}: no order of systems, because {order['why']['systems']}\n"

@@ -81,7 +81,7 @@ def as_table(comparisons: list[Compared], per_query: bool) -> str:
     """The text table of pairs, with `per_query` one of each measure by query, and below them the notes."""
     rows = [row for compared in comparisons for row in compared.rows()]
     columns: list[tuple[str, Column]] = [(name, name) for name in ("measure", "baseline", "system")]
-    columns += [COLUMNS[name] for name in COLUMNS if name in rows[0]]
+    columns += [COLUMNS[name] for name in COLUMNS if name in rows[0]]  # all rows have the same members
     if not all(compared.measure.more_is_better for compared in comparisons):
         columns = [(title.replace("better/same/worse", "higher/same/lower"), column) for title, column in columns]
     tables = [text_table(rows, columns, left=3)]

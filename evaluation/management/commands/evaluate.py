@@ -60,7 +60,10 @@ class Command(ExportCommand):
 
 
 def evaluation_of(collection: Collection, measures: list[str], systems: list[str], arguments: dict) -> Evaluation:
-    """The evaluation that these arguments ask for. Raises Refused."""
+    """The evaluation that these arguments ask for. Raises Refused.
+
+    measures, systems: as text; without any, the default measure and all systems. arguments: all others.
+    """
     refuse_format(arguments["format"])
     if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
@@ -209,7 +212,7 @@ def as_table(evaluation: Evaluation, per_query: bool) -> str:
     """The text table of means, with `per_query` one of each measure by query, and below them the options."""
     shown = evaluation.shown
     columns: list[tuple[str, Column]] = [("system", "system"), ("measure", "measure")]
-    columns += [COLUMNS[name] for name in COLUMNS if name in shown]
+    columns += [COLUMNS[name] for name in COLUMNS if name in shown]  # in the order of COLUMNS
     rows = [
         {"system": standing.system, "measure": standing.measure, **standing.row(shown)}
         for standing in evaluation.by_column.values()  # one for each system and measure

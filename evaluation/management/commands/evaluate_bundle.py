@@ -26,7 +26,7 @@ class Command(BaseCommand):
         values = f"{checked.numbers:,} values of {systems} by {measures}"
         if not checked.is_equal:
             raise Refused(f"{checked.name}: {len(checked.different):,} of {values} differ.")
-        if checked.different:
+        if checked.different:  # by rounding errors alone
             self.stdout.write(
                 f"{checked.name}: equal but for rounding, at most {checked.largest:.1e}, in {values}."
             )

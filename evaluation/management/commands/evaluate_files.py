@@ -53,13 +53,14 @@ class Command(ReportingCommand, OutputCommand):
 
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
-        # Files have no collection, whose settings would be the defaults.
+        # None: files have no collection, whose settings would be the defaults. The first measure, or None for the
+        # default. []: `systems` are checked and chosen below, when the rankings are read.
         asked = asked_in(None, next(iter(measures), None), [], arguments)
         loaded = files.load(
             qrels,
             runs,
             order=arguments["order"],
-            tiebreak=asked.options.ties in BY_SCORE,
+            tiebreak=asked.options.ties in BY_SCORE,  # an order by score needs the order of tied documents
             system_from=arguments["system_from"],
             keep_first=arguments["keep_first"],
             without_own=arguments["without_own"],

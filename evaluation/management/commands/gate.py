@@ -67,7 +67,7 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, release: str, against: list[str], **arguments) -> None:
         collection = self.collection(slug)
         if arguments["run"]:
-            # Standard output is for the report of the gate alone.
+            # Standard output is for the report of the gate alone. What the import says goes to standard error.
             call_command("import_run", slug, arguments["run"], system=release, stdout=self.stderr)
         with refusing(""):
             asked = asked_in(collection, arguments["measure"], [], arguments)

@@ -37,7 +37,9 @@ class Command(ExportCommand):
         parser.add_argument("--format", default="table", choices=FORMATS, help="(table)")
 
     def handle(self, *, slug: str, name: str, format: str, output: str | None, **options) -> None:
-        asked = [act for act in ACTS if options[act] not in (None, False)]  # one or none: argparse refuses more
+        # The act that was asked for, in a list of one or none: argparse refuses more. An option that was not given
+        # is None, or False for a flag.
+        asked = [act for act in ACTS if options[act] not in (None, False)]
         collection = self.collection(slug, to_change=bool(asked))
         watch = setting_up.blank(collection) if asked == ["make"] else watch_of(collection, name)
         for act in asked:
