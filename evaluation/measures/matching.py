@@ -22,7 +22,7 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
     table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
     row, judgment = table.meet(rankings.offsets, rankings.documents)
-    uses = np.bincount(judgment, minlength=1)  # of each judgment
+    uses = np.bincount(judgment, minlength=1)  # of each judgment; one number at least, for `max`
     if uses.max() > 1:
         query, document = judgments.query[uses.argmax()], judgments.document[uses.argmax()]
         raise ValueError(f"the ranking of query {query} names document {document} twice.")
