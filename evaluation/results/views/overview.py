@@ -103,7 +103,12 @@ def named_means(collection: Collection, context: dict) -> Chart:
 
 
 def pictures(evaluation: Evaluation) -> dict:
-    """The context of the charts and of the tables below them."""
+    """The context of the charts and of the tables below them.
+
+    differ, heat, heads, matrix: of the scores by query and system; curve: the standings of each system at these
+    cutoffs; gains: the standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the
+    asked one.
+    """
     grid, cutoffs = heat.shaded(evaluation), cutoffs_of(evaluation)
     heat_map = heat.picture(evaluation, grid)
     return {
