@@ -3,9 +3,8 @@
 N is the DCG, I is the IDCG, and W is minus the DCG of the worst list. The gains are cut into layers at every gain
 that occurs. A layer of thickness d adds d times a sum: to N the sum of the weights of the documents that reach it,
 and to I or W the sum of the discounts of as many first ranks. The only unknown of a layer is how many unjudged
-documents reach it. For a given
-ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
-a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
+documents reach it. For a given ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the
+extreme ratio in a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
 
 The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0, the best number
 of each layer by itself falls with that distance. On the other side it would rise, and there one number for all
@@ -122,8 +121,8 @@ class _Search:
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best number of unjudged documents that reach each layer above 0, and below 0: int64[layers] each.
 
-        The best numbers make N + W - z (I + W) greatest, or for the least ratio least; z is `ratio`,
-        float64[queries].
+        The best numbers make N + W - z (I + W) greatest, or for the least ratio least. That sum is the same as
+        N - z I + (1 - z) W. z is `ratio`, float64[queries].
         """
         case = self.case
         # Each layer has its own best number above 0 for the greatest ratio, and below 0 for the least one. On the
