@@ -64,7 +64,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     evaluation = evaluated(collection, asked, other_measures, bounded_in(collection, asked), judgments=True)
     evaluation = replace(evaluation, expecting=expecting(collection, asked, expected))
     grades = record.scale(collection)  # lowest first
-    alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)
+    alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)  # [0]: the record
     return {
         "evaluation": evaluation,
         "standings": evaluation.standings,
@@ -73,6 +73,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "older_texts": older_texts(collection),
         "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
         "alpha": alpha,
+        # Alpha as a word; "" where there is no alpha, or too few pairs to go by.
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
         "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,  # for bounds
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",

@@ -86,8 +86,9 @@ def standings(evaluation: Evaluation, place: int) -> list[dict]:
 def standing(evaluation: Evaluation, system: str, place: int) -> dict:
     """The numbers of one system on a query. None: without a value, and for bounds not computed.
 
-    others: of nDCG, DCG and CG without the asked measure; judged: the judged share down to the cutoff. place: the
-    row of the query in all arrays.
+    others: (value, why) in nDCG, DCG and CG without the asked measure, where why says why the value counts in no
+    mean; judged: the judged share down to the cutoff; lowest, highest: the bounds of the value. place: the row of
+    the query in all arrays.
     """
     asked = evaluation.asked
     bounds = evaluation.bounds.get((asked.measure, system))
