@@ -43,8 +43,9 @@ def reciprocal_rank(graded: GradedRankings, cutoff: int | None, rel: float | Non
     nan if no document is relevant.
     """
     hits = np.flatnonzero(graded.relevant(rel))
+    # The queries with a relevant document, and for each the index in `hits` of the first one: rows are by rank.
     query, first = np.unique(graded.query[hits], return_index=True)
-    rank = graded.rank[hits[first]]  # of the first relevant document of these queries
+    rank = graded.rank[hits[first]]  # of these documents
     values = np.zeros(graded.queries)
     values[query] = 1 / rank if cutoff is None else np.where(rank <= cutoff, 1 / rank, 0)
     values[all_relevant(graded, rel) == 0] = np.nan
@@ -71,8 +72,9 @@ def r_precision(graded: GradedRankings, cutoff: int | None, rel: float | None = 
 def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | None = None) -> np.ndarray:
     """Bpref, float64[queries]: how rarely judged documents that are not relevant rank above relevant ones.
 
-    The mean over all R relevant documents of 1 - min(n, R) / min(N, R), 0 for one that is not returned; n of
-    the N judged documents that are not relevant rank above it (Buckley & Voorhees, SIGIR 2004, as in trec_eval).
+    The mean over all R relevant documents of 1 - min(n, R) / min(N, R), where N is the number of judged documents
+    that are not relevant, and n is how many of these rank above the relevant one. A relevant document that is not
+    returned adds 0 to the mean (Buckley & Voorhees, SIGIR 2004, as in trec_eval).
     Unjudged documents are ignored, whatever grade is assumed for them. Under negatives=clip, which follows
     trec_eval, documents with a grade below 0 are ignored, too. nan if no document is relevant.
     """
@@ -81,9 +83,10 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
     relevant = graded.judged & (graded.grade >= threshold)
     others_above = _so_far(graded.judged & ~relevant & (graded.grade >= lowest), graded)  # n of each row
     relevant_total = all_relevant(graded, rel)  # R
-    # N: judged with a grade of at least `lowest`, but not relevant.
+    # N: judged with a grade of at least `lowest`, but not relevant; 0 where the threshold is below `lowest`.
     others_total = graded.judgments.relevant(lowest) - graded.judgments.relevant(max(threshold, lowest))
-    divisor = np.maximum(np.minimum(relevant_total, others_total), 1)  # min(N, R), but no division by 0
+    # min(N, R). Where it is 0, the dividend min(n, R) is 0, too: 1 avoids a division by 0.
+    divisor = np.maximum(np.minimum(relevant_total, others_total), 1)
     # Of each row; only those of relevant documents count.
     preference = 1 - np.minimum(others_above, relevant_total[graded.query]) / divisor[graded.query]
     return _per_relevant(graded.total(relevant * preference, None), graded, rel)

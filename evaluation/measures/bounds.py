@@ -128,7 +128,8 @@ def _case(
     # More documents than the ideal has places change nothing.
     number_unjudged = number_inside + np.minimum(number_outside, depth)
 
-    # The rows of `query` become columns of their query, from 0; the weights of documents outside stay 0.
+    # The rows of `query` become columns of their query, from 0. They are by rank, so the heaviest is first. The
+    # weights of documents outside stay 0.
     weights = np.zeros((queries, number_unjudged.max(initial=0)))
     first = np.cumsum(number_inside) - number_inside  # the first row of each query in `query`
     column = np.arange(len(query)) - first[query]
@@ -148,22 +149,25 @@ def _case(
 def _outside(pool: tuple[np.ndarray, np.ndarray], graded: GradedRankings, inside: np.ndarray) -> np.ndarray:
     """The number of unjudged documents outside the top ranks that could enter the ideal, int64[queries].
 
-    pool: the (query, document) of its pairs; inside: bool[rows], unjudged documents at the top ranks.
+    The top ranks are those that add to the DCG. pool: the (query, document) of its pairs; inside: bool[rows], the
+    unjudged documents at the top ranks, which the caller counts.
     """
     keys = distinct(pair_key(*map(np.asarray, pool)))
-    unjudged = keys[~_among(keys, graded.judgments.key)]
-    if not unjudged.size:  # all of the pool is judged, so the search among all rows is spared
+    unjudged_keys = keys[~_among(keys, graded.judgments.key)]
+    if not unjudged_keys.size:  # all of the pool is judged, so the search among all rows is spared
         return np.zeros(graded.queries, np.int64)
 
     def number_in_pool(rows: np.ndarray) -> np.ndarray:
         """How many of these rows (bool[rows]) are unjudged pairs of the pool, int64[queries]."""
         query = graded.query[rows]
-        pooled = _among(pair_key(query, graded.document[rows]), unjudged)
+        pooled = _among(pair_key(query, graded.document[rows]), unjudged_keys)
         return np.bincount(query[pooled], minlength=graded.queries)
 
     if graded.options.ideal == "retrieved":  # only documents of the ranking can enter the ideal
         return number_in_pool(~graded.judged & ~inside)
-    return np.bincount(unjudged >> DOCUMENT_BITS, minlength=graded.queries) - number_in_pool(inside)
+    # Any document of the pool can. So: all unjudged pairs of the pool, less those at the top ranks. The query of a
+    # pair is the part of its key above the bits of the document.
+    return np.bincount(unjudged_keys >> DOCUMENT_BITS, minlength=graded.queries) - number_in_pool(inside)
 
 
 def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
@@ -172,23 +176,28 @@ def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
 
 
 def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple[Layers, Layers]:
-    """The layers of gains above 0 and below 0 of the documents that the ideal is made of.
+    """The layers above 0 and those below 0 of the documents that the ideal is made of.
 
-    With the ideal of all judged documents they are the same for every system, and cached.
+    A layer is the range between two gains that follow each other: see `_layers`. With ideal=judged the layers are
+    the same for every system, and cached. lowest, highest: the gains of the ends of the scale.
     """
     judgments, options = graded.judgments, graded.options
 
-    def both_layers(query: np.ndarray, grade: np.ndarray) -> tuple[Layers, Layers]:
+    def layers_of(query: np.ndarray, grade: np.ndarray) -> tuple[Layers, Layers]:
+        """The layers above and below 0 of these judged documents: int64[n] and float64[n]."""
         gains = gain(grade, options)
         return (
             _layers(graded.queries, query, gains, lowest, highest),
+            # `_layers` makes layers above 0. With every sign turned, the gains below 0 are above it, and the least
+            # gain of an unjudged document is -highest, the greatest -lowest.
             _layers(graded.queries, query, -gains, -highest, -lowest),
         )
 
     if options.ideal == "retrieved":
-        return both_layers(graded.query[graded.judged], graded.grade[graded.judged])
+        return layers_of(graded.query[graded.judged], graded.grade[graded.judged])
+    # All that the layers depend on besides the judgments. `gain` reads negatives: under "clip" no gain is below 0.
     cache_key = ("layers", options.gain, options.gain_map, options.negatives, lowest, highest)
-    return judgments.remember(cache_key, lambda: both_layers(judgments.query, judgments.grade))
+    return judgments.remember(cache_key, lambda: layers_of(judgments.query, judgments.grade))
 
 
 def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, highest: float) -> Layers:
@@ -217,10 +226,10 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     is_last[:-1] |= down_gain[1:] != down_gain[:-1]
     judged_so_far = np.cumsum(is_judged)
     before = np.append(0, judged_so_far)[np.searchsorted(down_query, np.arange(queries))]  # in earlier queries
-    # The row of each layer, query after query, and the layers of each from 0 up.
-    layer = np.flatnonzero(is_last)[::-1]
-    layer = layer[np.argsort(down_query[layer], kind="stable")]
-    query, upper, judged = down_query[layer], down_gain[layer], judged_so_far[layer] - before[down_query[layer]]
+    # The last row of each layer, query after query, and those of a query from 0 up: reversed, since gains go down.
+    last = np.flatnonzero(is_last)[::-1]
+    last = last[np.argsort(down_query[last], kind="stable")]
+    query, upper, judged = down_query[last], down_gain[last], judged_so_far[last] - before[down_query[last]]
     # The first layer of each query begins at 0, each further one at the upper cut of the layer before.
     lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
     return Layers(query, upper - lower, judged, all_reach=upper <= lowest, none_reach=upper > highest)
@@ -253,7 +262,7 @@ def _valid_bounds(
         low = np.where(certain, low, np.fmin(low, 0.0))
         high = np.where(certain, high, np.fmax(high, 0.0))
         possible = certain = judged  # every query with a judgment has a value, if only 0
-    possible = possible & graded.answered
+    possible = possible & graded.answered  # without a ranking there is no value, unless it counts as an empty one
     defined = possible & ~unbounded
     low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
     return Bounds(low, high, certain & defined, unknown=possible & unbounded)

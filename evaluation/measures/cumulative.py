@@ -41,6 +41,7 @@ def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     span = best - worst
     values = np.full(graded.queries, np.nan)
     np.divide(dcg(graded, cutoff) - worst, span, out=values, where=span > _noise(graded, cutoff))
+    # A value that is outside [0, 1] by a rounding error alone becomes 0 or 1.
     values[(values < 0) & (values > -ROUNDING)] = 0.0
     values[(values > 1) & (values < 1 + ROUNDING)] = 1.0
     return values

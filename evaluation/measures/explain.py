@@ -54,6 +54,7 @@ def explain(
     judgments, rankings = judgments.only(query), rankings.only(query)
     measures = [Measure(name, cutoff) for name in ("CG", "DCG", "IDCG", "nDCG")]
     scores = evaluate(measures, judgments, rankings, options)
+    # [0]: the only query.
     cg, dcg, idcg, ndcg = (float(scores.values[measure][0]) for measure in measures)
     graded = grade_rankings(judgments, rankings, options, every_row=True)
     return Explanation(
@@ -64,7 +65,7 @@ def explain(
         idcg=idcg,
         min_dcg=float(min_dcg(graded, cutoff)[0]),
         ndcg=ndcg,
-        reason=REASONS[scores.reasons[measures[-1]][0]],
+        reason=REASONS[scores.reasons[measures[-1]][0]],  # of nDCG
     )
 
 

@@ -3,9 +3,8 @@
 N is the DCG, I is the IDCG, and W is minus the DCG of the worst list. The gains are cut into layers at every gain
 that occurs. A layer of thickness d adds d times a sum: to N the sum of the weights of the documents that reach it,
 and to I or W the sum of the discounts of as many first ranks. The only unknown of a layer is how many unjudged
-documents reach it. For a given
-ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the extreme ratio in
-a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
+documents reach it. For a given ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the
+extreme ratio in a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
 
 The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0, the best number
 of each layer by itself falls with that distance. On the other side it would rise, and there one number for all
@@ -95,13 +94,15 @@ class _Search:
         self.count = np.arange(case.weights.shape[1] + 1)  # the number of each column
         self.too_many = self.count > case.unjudged[:, np.newaxis]  # whether the query has fewer unjudged documents
         self.others = np.maximum(case.unjudged[:, np.newaxis] - self.count, 0)  # how many more it has, or 0
-        # Sums of the weights of the `count` heaviest unjudged documents, and of the lightest: all but `others`.
+        # Sums of the weights of the `count` heaviest unjudged documents, and of the `count` lightest. The latter
+        # is the sum of all less that of the heaviest `others`.
         heaviest = np.zeros((case.queries, len(self.count)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
         lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.others, axis=1)
         # The greatest N gives good grades to heavy ranks and bad ones to light ranks, the least the reverse.
         self.gaining, self.losing = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
-        # The sums of discounts for each layer, [layers, n + 1]: its judged documents take first ranks, too.
+        # The sums of discounts for each layer, [layers, n + 1]: its judged documents take first ranks, too. Those
+        # of the worst list are 0 where W is not part of the ratio.
         self.ideal = case.first_discounts(case.above.judged[:, np.newaxis] + self.count)
         self.worst = case.first_discounts(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
 
@@ -118,19 +119,22 @@ class _Search:
         return ratio
 
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many unjudged documents best reach each layer above 0, and below 0: int64[layers] each.
+        """The best number of unjudged documents that reach each layer above 0, and below 0: int64[layers] each.
 
-        Best for N + W - z (I + W), where z is `ratio`, float64[queries].
+        The best numbers make N + W - z (I + W) greatest, or for the least ratio least. That sum is the same as
+        N - z I + (1 - z) W. z is `ratio`, float64[queries].
         """
         case = self.case
         # Each layer has its own best number above 0 for the greatest ratio, and below 0 for the least one. On the
         # other side one number is best for all layers: see the module docstring.
         own_above = self.sign > 0
+        # Documents below 0 take their weights away from N, hence the sign.
         above = self._table(case.above, self.gaining, self.ideal, -ratio)
         below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
         sum_above, reach_above = self._summed(above, case.above, own_above)
         sum_below, reach_below = self._summed(below, case.below, not own_above)
-        # Both sides share the unjudged documents: `split` of them are above 0, the rest below.
+        # Both sides share the unjudged documents: `split` of them are above 0, the rest below. So column i of
+        # `total` is the sum of i documents above 0 and of the `others` below.
         total = sum_above + np.take_along_axis(sum_below, self.others, axis=1)
         total[self.too_many] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
         split = total.argmax(axis=1)
@@ -148,7 +152,7 @@ class _Search:
         """
         of_gain_1 = weights[layers.query] + times[layers.query, np.newaxis] * of_ranks
         table = of_gain_1 * layers.thickness[:, np.newaxis]
-        table *= self.sign
+        table *= self.sign  # so that the greatest number is the best one also for the least ratio
         # The number is fixed where no unjudged document can reach a layer, or every one does: 0, or all of them.
         table[layers.none_reach] = table[layers.none_reach, :1]
         unjudged = self.case.unjudged[layers.query[layers.all_reach]]

@@ -16,7 +16,7 @@ def gain(grade: np.ndarray, options: Options) -> np.ndarray:
     """
     graded = ~np.isnan(grade)
     gains = np.zeros(grade.shape)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # an overflow is inf, which is refused below
         if graded.all():  # the usual case, without the copies of a selection
             gains = _gain(grade, options)
         else:

@@ -44,7 +44,9 @@ class Scores:
 def evaluate(
     measures: Iterable[Measure | str], judgments: Judgments, rankings: Rankings, options: Options
 ) -> Scores:
-    """The scores of one system's rankings. No loop over queries; one join serves all measures.
+    """The scores of one system's rankings, without a loop over queries.
+
+    Rankings and judgments are joined once for all measures with the same options in force.
 
     ValueError where measures, options, judgments and rankings do not fit together, e.g. ERR without gmax. Ties
     other than `rank` need rankings with scores.
@@ -95,7 +97,7 @@ def _score(measure: Measure, graded: GradedRankings) -> tuple[np.ndarray, np.nda
         reasons[reasons == NOTHING_TO_FIND] = COUNTED
 
     if options.unjudged == "require" and definition.reads_judgments:
-        # A value that reads an unjudged document is withheld.
+        # A value that reads an unjudged document is withheld. depth: the last rank that the value reads.
         depth = definition.depth(graded, **params) if definition.depth else measure.cutoff
         is_withheld = ~_judged_down_to(depth, graded)
         values[is_withheld], reasons[is_withheld] = np.nan, UNJUDGED_ABOVE_CUTOFF

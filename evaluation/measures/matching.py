@@ -22,7 +22,7 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
     table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
     row, judgment = table.meet(rankings.offsets, rankings.documents)
-    uses = np.bincount(judgment, minlength=1)  # of each judgment
+    uses = np.bincount(judgment, minlength=1)  # of each judgment; one number at least, for `max`
     if uses.max() > 1:
         query, document = judgments.query[uses.argmax()], judgments.document[uses.argmax()]
         raise ValueError(f"the ranking of query {query} names document {document} twice.")
@@ -59,6 +59,7 @@ class Table:
     def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "Table":
         """The table of these numbers, int64[n], of queries 0 to queries - 1. query: int64[n], ascending."""
         wanted_places = max(query.size, 1) / max(queries, 1) * PLACES_FOR_EACH  # of each query
+        # At least 2**4 places, at most 2**MOST_BITS.
         bits = int(np.clip(np.ceil(np.log2(wanted_places)), 4, MOST_BITS))
         first = np.searchsorted(query, np.arange(queries))
         place = _spread(number, bits) + (query << bits)

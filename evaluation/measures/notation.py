@@ -32,6 +32,7 @@ class Measure:
         definition = MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, not @{cutoff}.")
+        # `type`, since True and False are instances of int, too.
         if cutoff is not None and (type(cutoff) is not int or not 1 <= cutoff <= LARGEST_CUTOFF):
             raise ValueError(f"the cutoff of {self.name} must be a whole number from 1 on, not {cutoff!r}.")
         for name, _ in self.params:

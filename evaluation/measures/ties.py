@@ -15,7 +15,7 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
     have a score, and those with equal scores a tiebreak. Scores are sorted instead of rows, for speed: a rank is
     the place of the row's score among those of its query.
     """
-    if ties == "trec_eval_9":
+    if ties == "trec_eval_9":  # it compares scores in 32 bits; too large ones become infinite
         with np.errstate(over="ignore"):
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
     negated = -rankings.scores  # so that the best score sorts first; sorted below within each query
@@ -28,7 +28,7 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
     for number in range(rankings.queries):
         of_query = negated[starts[number] : starts[number + 1]]
         if is_unsorted:
-            of_query.sort()
+            of_query.sort()  # a view: this sorts the query's part of `negated`
         rows = slice(starts_in_row[number], starts_in_row[number + 1])
         first[rows] = starts[number] + of_query.searchsorted(sought[rows])
     rank = first - rankings.offsets[query] + 1
@@ -61,9 +61,10 @@ def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.nd
     # ~x reverses the order of integers without the overflow of -x.
     order = np.lexsort((~np.asarray(rankings.tiebreak)[sharing], score, number))
     starts, size = groups(number[order], score[order])  # of equal scores of one query, the largest tiebreak first
+    # For each of `sharing`: its place in `order` less the first place of its group.
     before = np.empty(len(order), np.int64)
     before[order] = np.arange(len(order)) - np.repeat(starts, size)
-    return before[np.searchsorted(sharing, row)]
+    return before[np.searchsorted(sharing, row)]  # `sharing` ascends, and has every one of `row`
 
 
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:

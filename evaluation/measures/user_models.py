@@ -17,7 +17,8 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     has a grade above 0; ValueError for a grade above gmax.
     """
     _refuse_above(gmax, graded)
-    chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)  # of satisfaction; below 0 or nan: none
+    # The chance of satisfaction, (2^grade - 1) / 2^gmax: below 0 for a grade below 0, nan for an unjudged one.
+    chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)
     hits = np.flatnonzero((chance > 0) if cutoff is None else (chance > 0) & (graded.rank <= cutoff))
     query = graded.query[hits]
     # The number of each hit within its query, from 0.
@@ -26,7 +27,7 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     still_reading = np.ones(graded.queries)  # the chance that no document so far satisfied the reader
     # The first hit of every query, then the second, and so on: each step needs the chance after the one before.
     hits_by_nth = hits[np.argsort(nth_hit)]
-    ends = np.cumsum(np.bincount(nth_hit))
+    ends = np.cumsum(np.bincount(nth_hit))  # where in `hits_by_nth` the first hits end, then the second ones, ...
     for rows in np.split(hits_by_nth, ends[:-1]):
         query = graded.query[rows]
         values[query] += still_reading[query] * chance[rows] / graded.rank[rows]

@@ -266,6 +266,7 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
         "departing": [control for control in controls if control["departs"]],  # from the profile
         "kept": other_parameters,  # as hidden fields
         "back": request.path + query_of_profile,  # the address with the options of the profile
+        # Whether these are the default options that the collection stores.
         "is_default": asked is not None and dict(asked.texts) == collection.default_options,
         # The lowest grade. The form does not show it; the page that compares systems takes it from here.
         "lowest": min((float(grade.value) for grade in grades), default=0.0),

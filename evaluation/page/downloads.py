@@ -36,7 +36,7 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     def decorator(view: Callable[..., Files]) -> View:
         @readers_page  # for analysts and admins
         @made_in_turn  # 503 while too many other files are made
-        @with_options(*names, "raw", many=many)  # raw: of `table_response`
+        @with_options(*names, "raw", many=many)  # raw: see `table_response`
         @wraps(view)
         def wrapper(
             request: HttpRequest, collection: Collection, asked: Asked, ending: str, **kwargs

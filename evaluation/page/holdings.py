@@ -17,7 +17,7 @@ _ZERO = Value(0)
 
 
 def holdings(collection: Collection) -> dict[str, int]:
-    """What the collection has, as counts by name: those below, and those of `imported_counts`.
+    """What the collection has, as counts by name: those returned below, and those of `imported_counts`.
 
     At most fourteen database queries. Counts by query are made again only for queries that changed.
     """

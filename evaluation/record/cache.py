@@ -71,9 +71,9 @@ def read(collection: Collection, source: Source, version: Version | None = None)
         return record.load(collection, source.systems, source.ties)
 
     def update(old: Record, changed_queries: list[int]) -> Record:
-        part = record.part(collection, old, changed_queries)
+        part = record.part(collection, old, changed_queries)  # the record of these queries alone
         ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
-        # `part` has the changed queries alone, but the values of all grades and the weights of all raters.
+        # Its `values` are those of all grades, and the weights of all raters.
         return replace(old, ratings=ratings, values=part.values)
 
     data = _current(_records, collection, version, (source.systems, source.ties), load, update)
@@ -99,10 +99,11 @@ def columns(
         return Columns(data.unrated, compute(data, judgments))
 
     def update(old: Columns, changed_queries: list[int]) -> Columns:
-        part = record.part(collection, old.record, changed_queries)
+        part = record.part(collection, old.record, changed_queries)  # the record of these queries alone
         return old.renewed(part, changed_queries, compute(part, source.judgments(part)))
 
-    # With the other rules, a rating changes the judgments of its own query only.
+    # Under a rule in RULES_OF_ALL a rating can change the judgments of every query, so that the numbers of all are
+    # computed again. Under the other rules it changes those of its own query only.
     can_update = source.rule not in RULES_OF_ALL
     return _current(_columns, collection, version, (source, name), compute_all, update if can_update else None)
 
@@ -174,6 +175,7 @@ def _current(
     if former_version and former_version.number == version.number:
         return value
     changed_queries = None  # pks; None: not known, or too many to name
+    # A cached value can also be of a newer version, which another request read. It is of no use for this one.
     if update and former_version and former_version.number < version.number:
         changed_queries = record.changed_queries(collection, former_version, version)
     if changed_queries is None or len(changed_queries) > MOST_CHANGED_QUERIES:

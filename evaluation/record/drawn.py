@@ -1,4 +1,8 @@
-"""The pool and the rounds of a collection as arrays, for expected values."""
+"""The pool and the rounds of a collection as arrays, for expected values.
+
+A round draws pairs to be judged: greedy ones for certain, and units at random. A unit is the pairs of one query
+that are drawn together. See `ratings.models.Drawn` for its key, rate and chance `within`.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -45,15 +49,15 @@ class RoundRows:
     """One round as stored. See `expected.rounds` for its numbers."""
 
     number: int
-    threshold: float | None
-    precision: float
-    judged: int
+    threshold: float | None  # the key of the first unit that was not drawn; None: all were
+    precision: float  # what the round weighs
+    judged: int  # how many pairs were judged before
     rows: DrawnRows
     triage: tuple[str, ...] = ()  # machines by whose grades some pairs were drawn at a higher rate
 
 
 def pool_rows(collection: Collection) -> PoolRows:
-    """All pairs of the collection. One database query."""
+    """All pairs of the collection, with the columns that PoolRows explains. One database query."""
 
     def one_or_zero(condition) -> Case:
         """1 where the condition holds, else 0: `columns_of` reads numbers alone."""
@@ -62,6 +66,7 @@ def pool_rows(collection: Collection) -> PoolRows:
     waiting_assignments = Assignment.objects.waiting().filter(pair=OuterRef("pk"))
     anchors = Anchor.objects.filter(pair=OuterRef("pk"))
     pairs = Pair.objects.filter(query__collection=collection).order_by()
+    # Django does not allow an annotation with the name of a field, such as `known`.
     rows = pairs.annotate(
         known_at=Coalesce("known", NOT_KNOWN, output_field=IntegerField()),
         is_waiting=one_or_zero(Exists(waiting_assignments)),
@@ -76,8 +81,8 @@ def pool_rows(collection: Collection) -> PoolRows:
 
 
 def round_rows(collection: Collection) -> list[RoundRows]:
-    """All rounds, oldest first. Two database queries."""
-    # The triage of a round is a member of its JSON; None where it has no such member.
+    """All rounds, oldest first, with the columns that RoundRows and DrawnRows explain. Two database queries."""
+    # `triage` is a member of the JSON in `seen`; None where it has no such member.
     rounds = collection.rounds.order_by("number").values_list(
         "pk", "number", "threshold", "precision", "judged", "seen__triage"
     )

@@ -38,6 +38,7 @@ def judgments(
     names = query_names(collection, format)
     lines = []
     for query, document, grade in sorted(rows, key=lambda row: (natural(row[0]), natural(row[1]))):
+        # A judgment is of no line of a file, and of no single rater.
         written_grade = Decimal(decimal_text(integers.get(grade, grade)))
         lines.append(RatingLine(line=0, query=names[query], document=document, rater="", grade=written_grade))
     return lines

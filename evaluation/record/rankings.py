@@ -56,6 +56,7 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
     row_of_query = {pk: row for row, pk in enumerate(queries["pk"].tolist())}
     lists: dict[int, dict[int, dict]] = {system.pk: {} for system in systems}
     found = Ranking.objects.filter(system__in=systems).values_list("system_id", "query_id", *columns)
+    # Without systems, Django makes no SQL of `found`, and raises instead.
     for system, query, *packed in byte_rows(found) if systems else ():
         if query in row_of_query:
             arrays = {field.name: field.unpacked(value) for field, value in zip(fields, packed, strict=True)}
@@ -88,7 +89,7 @@ def _packed(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
 
 
 def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequence[FoundRanking]) -> Rankings:
-    """The rankings of a run that is not imported, each with its best result first.
+    """The rankings of a run that is not imported, from those that were `found`, each with its best result first.
 
     A document that is not stored has the same number in all of them, from FIRST_UNSTORED.
     """
@@ -106,7 +107,7 @@ def rankings_of_run(collection: Collection, queries: pd.DataFrame, found: Sequen
         offsets=np.append(0, np.cumsum(length)),
         documents=ids[key_place],
         scores=np.concatenate([np.empty(0), *(ranking.scores for ranking in rankings)]),  # there may be none
-        tiebreak=key_place,
+        tiebreak=key_place,  # of equal scores the larger key is first, as in trec_eval
     )
 
 
@@ -136,7 +137,7 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
     place_of_key[np.searchsorted(pks, pks_by_key)] = np.arange(len(keys))
     with_tiebreaks = {}
     for name, ranking in rankings.items():
-        tiebreak = np.zeros(len(ranking.documents), np.int64)
+        tiebreak = np.zeros(len(ranking.documents), np.int64)  # 0 where no other row has the score
         rows = tied_rows[name]
         tiebreak[rows] = place_of_key[np.searchsorted(pks, ranking.documents[rows])]
         with_tiebreaks[name] = replace(ranking, tiebreak=tiebreak)
@@ -146,7 +147,8 @@ def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
 def _tied_rows(ranking: Rankings) -> np.ndarray:
     """The rows, in any order, whose score as a 32-bit float equals that of another row of the same query.
 
-    Scores that are equal in 64 bits are among them.
+    Scores that are equal in 64 bits are among them. So the rows serve ties=score, and ties=trec_eval_9, which
+    compares 32 bits.
     """
     rows = np.arange(len(ranking.documents))
     if not rows.size:

@@ -159,7 +159,7 @@ def pool(collection: Collection, queries: pd.DataFrame, adjudications: str) -> t
     pairs = Pair.objects.filter(query__collection=collection).filter(~Exists(grades))
     if adjudications == "use":
         pairs = pairs.filter(adjudication__isnull=True)
-    if 0 < len(queries) <= FEW_QUERIES:
+    if 0 < len(queries) <= FEW_QUERIES:  # for none, Django would make no SQL of the filter, and raise instead
         pairs = pairs.filter(query__in=queries["pk"].tolist())
     query, document = columns_of(*pairs.values_list("query_id", "document_id").query.sql_with_params(), columns=2)
     row = index_of(query, queries["pk"])  # -1: not among `queries`
@@ -203,12 +203,13 @@ def queries_of(collection: Collection) -> pd.DataFrame:
 def with_draw(
     collection: Collection, queries: pd.DataFrame, until: datetime | None = None
 ) -> tuple[pd.DataFrame, list[dict]]:
-    """The queries with count, chance and stratum in a sample, and its `Record.left_out_queries`.
+    """The queries with count, chance and stratum in a sample, and the queries of the sample that are not in them.
 
-    The sample is the last one, or the one that was the last at `until`.
+    The columns are those of `Record.queries`, and the second value is `Record.left_out_queries`. The sample is the
+    last one, or the one that was the last at `until`.
 
-    Queries that were drawn evenly get nan, nan and "": a few frequent ones would decide a mean over all searches,
-    and its interval would not hold what it says.
+    Where there is no sample, or it was drawn evenly, queries get nan, nan and "", so that no mean is one over all
+    searches. With an even draw a few frequent queries would decide it, and its interval would promise too much.
     """
     samples = collection.samples.filter(created_at__lte=until) if until else collection.samples
     sample = samples.order_by("number").last()
@@ -252,7 +253,7 @@ class _Rows:
     ) -> "_Rows":
         """The rows of these queries (pks); None: of the whole collection.
 
-        ratings: for the whole collection, the ratings to read; None: those that count.
+        ratings: which ratings to read, None for those that count; it has a meaning for the whole collection only.
         """
         if queries is None:
             rated = Rating.objects.counted() if ratings is None else ratings

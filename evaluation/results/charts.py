@@ -20,11 +20,12 @@ def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     shown = evaluation.standings[:most]  # the highest mean first
     means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
     alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
-    # low, high: the interval; lowest, highest: the bounds
+    # low, high: the 95 % interval; lowest, highest: what the mean can still become once all is judged.
     numbers = ("mean", "low", "high", "lowest", "highest", "queries")
     with_mean = [standing for standing in shown if standing.mean is not None]
     leader = evaluation.standings[0].system
     rows = [as_row(standing, *numbers, leader=standing.system == leader) for standing in with_mean]
+    # neutral: the mean score of an empty list, where negative judgments lift it above 0; else None.
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
@@ -44,7 +45,11 @@ def means_caption(evaluation: Evaluation) -> str:
 
 
 def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
-    """The chart of the expected means with their intervals, each beside the plain mean of its system."""
+    """The chart of the expected means with their intervals, each beside the plain mean of its system.
+
+    An expected mean counts missing judgments as predicted, a plain one as the options say. Systems without an
+    expected mean are left out.
+    """
     numbers = ("mean", "low", "high", "lowest", "highest")
     rows, texts = [], []
     for standing in evaluation.standings:
@@ -59,6 +64,7 @@ def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
         plain = decimals(standing.mean)
         texts.append(f"{standing.system} {decimals(estimate.mean)} {interval}, plain {plain}")
     alt_text = f"Expected mean {expected.measure} by system, with its 90 % interval for missing judgments: "
+    # neutral: the mean score of an empty list, where negative judgments lift it above 0; else None.
     spec = charts.expected_means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, f"{alt_text}{'; '.join(texts)}.")
 

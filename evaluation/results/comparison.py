@@ -269,7 +269,11 @@ def every_query(comparisons: Sequence[Compared]) -> documents.Table:
 
 
 def _made_by(result: Compared) -> dict:
-    """The last columns of the CSV table: the settings of the tests, profile and options."""
+    """The last columns of the CSV table: the settings of the tests, profile and options.
+
+    critical_difference: the critical difference of two means by Tukey's HSD; exact: whether the randomisation test
+    took all signs, instead of random ones; draws, seed: of the random numbers of the tests.
+    """
     tests = result.tests
     return {
         "critical_difference": tests.critical,

@@ -146,7 +146,7 @@ def explained(
         for system, explanation in explanations.items()
     ]
     return made_by(evaluation) | {
-        "fingerprint": evaluation.fingerprint_of(evaluation.measures[0]),
+        "fingerprint": evaluation.fingerprint_of(evaluation.measures[0]),  # of the asked measure
         "query": query,
         "results": results,
         "differences": [
@@ -159,9 +159,9 @@ def explained(
 def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
     """The numbers of a system on the query with this key: the value of each measure, by the name of the measure.
 
-    reason: "counted", or why the query does not count in the first measure; why: the reasons by measure, of those
-    in which the query does not count; lowest, highest: the bounds of the value in the first measure, where they
-    were asked for.
+    reason: "counted", or why the query does not count in the asked measure, which is the first one; why: the
+    reasons by measure, of those in which the query does not count; lowest, highest: the bounds of the value in the
+    asked measure, where bounds were asked for.
     """
     measures = list(map(str, evaluation.measures))
     first = measures[0]
@@ -230,7 +230,7 @@ def every_rank(document: dict, numbers: Iterable[str], titles: Mapping[str, str]
         rows += [shared_cells | rank for rank in entry["ranking"] or [{}]]
     has_own_ideals = document["options"]["ideal"] == "retrieved"
     # The same ideal list of all systems is written once, without a system.
-    for entry in document["results"] if has_own_ideals else document["results"][:1]:
+    for entry in document["results"] if has_own_ideals else document["results"][:1]:  # [:1]: of the first system
         shared_cells = {"list": "ideal", "system": entry["system"] if has_own_ideals else None}
         rows += [shared_cells | rank for rank in entry["ideal"]]
     for pair in document["differences"]:

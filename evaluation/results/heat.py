@@ -97,7 +97,7 @@ def legend(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of the legend: the range of each shade, and why some queries have none.
 
     below: whether any value is below the score of an empty list; uncounted: how many queries count for no system;
-    undefined: whether none of these has a value; why: the reasons why they do not count.
+    undefined: whether no system has a value on any of these queries; why: the reasons why they do not count.
     """
     # Each of the five shades is between two neighbouring ends.
     ends = [highest(evaluation) * step / 5 for step in range(6)]
@@ -117,9 +117,10 @@ def legend(evaluation: Evaluation, grid: Shaded) -> dict:
 
 def picture(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of `_heat.html`: a `chart`, or for more than MOST_CELLS cells `lines`, one for each system."""
-    order = evaluation.by_ease()  # rows of queries, the easiest first
+    order = evaluation.by_ease()  # rows of queries, the easiest first, those that count for no system last
     queries, systems, measure = len(order), len(evaluation.names), evaluation.asked.measure
     alt_text = f"{measure} of {queries:,} queries by {systems} systems, as shades."
+    # ends: what the first and the last query are called, such as "easiest" and "hardest".
     context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": charts.ends(measure)}
     if queries * systems > MOST_CELLS:
         return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
@@ -135,7 +136,8 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
 
     rows: of the queries to show, as from the function `rows`, in the order of the chart.
     """
-    # One call of `reverse` serves all queries, with 0 for the pk. It is the last 0: the slug may have one, too.
+    # One call of `reverse` serves all queries: it gets 0 for the pk, which is cut out. That is the last 0 of the
+    # address, since the slug may have one, too.
     before, after = reverse("query", args=[evaluation.collection, 0]).rsplit("0", 1)
     queries = [
         {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{evaluation.asked.keep}"}
@@ -186,8 +188,9 @@ def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
 def differ(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of _differing.html: how many queries each system wins, with the highest value alone.
 
-    winners: (system, wins) of the first NAMED_WINNERS systems that win any; others: the wins of the rest. Only
-    queries that count for two systems or more are in it: on others there is nothing to win.
+    winners: (system, wins) of the first NAMED_WINNERS systems that win any; others: the wins of the rest; queries:
+    how many queries count for two systems or more, since on all others there is nothing to win; below: how many
+    values are below the score of an empty list.
     """
     values = evaluation.counting(evaluation.names)  # [queries, systems], nan where a value does not count
     values = values[(~np.isnan(values)).sum(axis=1) > 1]

@@ -58,7 +58,8 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
     """The rows of `Compared.rows` with this baseline, the highest difference first, with more members for pages.
 
     adjusted: the corrected p value; significant: whether there is a verdict; lacking: text on how many more
-    queries would decide; same: the text in place of an interval whose ends are equal.
+    queries would decide, "" where that is not known; same: the text that the page shows if the ends of the
+    interval are equal, which says how all queries are alike. For other rows it is not true, and not shown.
     """
     rows = [row for row in result.rows() if row["baseline"] == baseline]
     for row in rows:
@@ -70,9 +71,11 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
         elif row["significant"]:
             row["lacking"] = "enough"
         else:
-            # Not known: there is no estimate, or as many queries usually show such a difference, and these do not.
+            # Not known. Either there is no estimate (None), or it is 0: there are already as many queries as would
+            # show such a difference with a good chance, and still there is no verdict.
             row["lacking"] = ""
         row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
+    # Rows without a difference come last.
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 
 
@@ -95,7 +98,7 @@ def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
     context = highest(evaluation.means) if evaluation.means else {"best": []}
     context |= {"measure": measure, "degree": degree(measure)}
     selection = best_first(list(evaluation.means), most)  # None: there is no other system to test
-    # Where several systems share the highest mean, none is the best.
+    # Where several systems share the highest mean, none is the best, and nothing is tested.
     if selection and len(context["best"]) == 1:
         rows = rows_against(selection.baseline, tested(evaluation, selection))
         context["tests"] = by_verdict(rows) | {"untested": selection.left_out}

@@ -44,8 +44,8 @@ def linked(sides: Sequence[dict], whole_ranks: Sequence[Ranks]) -> list[dict]:
     """Copies of the lists with `links` to the next, and with texts on where each document stands beside.
 
     Each list is compared with its neighbours: `came` of a row says where its document is in the list to the left,
-    `goes` where it is in the list to the right. whole_ranks: for each list the ranks of its documents, also below
-    the rows that are shown.
+    `goes` where it is in the list to the right, if that list does not show it. whole_ranks: for each list the
+    ranks of its documents, also below the rows that are shown.
     """
     copies = [side | {"rows": [dict(row) for row in side["rows"]], "links": None} for side in sides]
     for (left, left_ranks), (right, right_ranks) in pairwise(zip(copies, whole_ranks, strict=True)):
@@ -77,7 +77,8 @@ def came(rank: int, before: int | None) -> str:
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
     """The context of the ideal list: SHOWN_RANKS rows of it at most, with empty rows down to the cutoff.
 
-    more: how many ranks are not shown; total: the DCG; value: the nDCG, None where it is undefined.
+    more: how many ranks are not shown; total: the DCG; value: the nDCG, 1 or, where it is undefined, None. cutoff:
+    None for no empty rows.
     """
     rows = [line(row, documents, row.grade, product_text(row)) for row in explanation.ideal[:SHOWN_RANKS]]
     length = len(explanation.ideal)
@@ -95,7 +96,9 @@ def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff:
 def links(left: dict, right: dict) -> dict:
     """The context of the lines between two lists: an SVG path for each document, in a box 72 pixels wide.
 
-    A document in both lists has a curve between its ranks, and one in a single list a stub with a bar at its end.
+    A document in both lists has a curve between its ranks. One in a single list has a stub, a line of 16 pixels
+    from that list with a bar at its end. end: the height at which a curve arrives on the right, None for a stub;
+    shared: how many documents both lists show.
     """
     left_rows, right_rows = _by_document(left), _by_document(right)
     lines = []

@@ -46,7 +46,7 @@ def as_table(
     pairs, splits = list(differences), list(differences.values())
     first, _ = pairs[0]
     measure = measure_of(asked)
-    # By rank; a rank has the same discount in all lists.
+    # The discount of each rank, which is the same in all lists.
     discounts = {row.rank: row.discount for explanation in explanations for row in explanation.ranking}
     return {
         "measure": measure,

@@ -12,7 +12,7 @@ def as_chart_and_table(explained: dict[str, Explanation], focus: str, asked: Ask
     """The context of the chart and the table of the DCG down to each rank; None where all lists are empty.
 
     The first list is the ideal one of the first system. explained: by system; focus: the system that is
-    highlighted.
+    highlighted, whose rows have `leader`.
     """
     longest = max((len(explanation.ranking) for explanation in explained.values()), default=0)
     depth = min(longest, asked.measure.cutoff or SHOWN_RANKS, SHOWN_RANKS)

@@ -49,7 +49,8 @@ def _respond(view: View, section: str, request: HttpRequest, collection: Collect
     ratings change single queries, and only these are computed again.
     """
     version = record.version(collection)
-    # The cache keeps one set for all requests, empty at first; ALL is added to it below, once the page was made.
+    # The cache keeps one set for all requests to this page, empty at first. Below, ALL is added to it once the
+    # page was made.
     # An import changes `version.unrated`, a rating does not: after an import the first steps come again.
     steps_made = cache.count(collection, version.unrated, ("drawn", section, asked), set)
     step = request.GET.get(STEP, "")

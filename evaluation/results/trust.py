@@ -23,7 +23,7 @@ def older_texts(collection: Collection) -> int:
 
 
 def trust_of(evaluation: Evaluation) -> dict:
-    """The context about reliability: judged share, holes, undefined queries.
+    """The context about reliability: judged share, holes, undefined queries. There is a system at least.
 
     judged: the mean judged share of the systems; look: whether a judged share is so low that the page warns of it;
     holes, places: unjudged documents, of so many in all lists down to the cutoff; undefined, why: queries that do
@@ -60,7 +60,7 @@ def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dic
     """
     options, definition = evaluation.asked.options, MEASURES[evaluation.asked.measure.name]
     standing_by_share = by_judged_share([evaluation.standing(name) for name in systems])
-    least, most = min(standing_by_share, default=0.0), max(standing_by_share, default=0.0)
+    least, most = min(standing_by_share, default=0.0), max(standing_by_share, default=0.0)  # judged shares
     # The difference is rounded, since 0.9 - 0.8 is a little below 0.1.
     if not definition.reads_judgments or round(most - least, 9) < UNEVEN_FROM:
         return None

@@ -66,8 +66,8 @@ def watch_of(collection: Collection, name: str) -> Watch:
 
 
 def do(act: str, watch: Watch, value: Any, name: str) -> None:
-    """Do one of ACTS. value: of its option. Raises Refused."""
-    with refusing(""):
+    """Do one of ACTS. value: of its option; name: of the watch, for a new one. Raises Refused."""
+    with refusing(""):  # without a sentence on what was not done
         match act:
             case "make":
                 setting_up.set_up(watch, facts_in(value) | {"name": name})
@@ -98,7 +98,7 @@ def facts_in(words: list[str]) -> dict[str, Any]:
 
 
 def line_of(point: trend.Point) -> str:
-    """The night, its mean, and what was told of each baseline."""
+    """The line of a night: its mean, and what was told of each baseline; of a gap, why it has no scores."""
     at = trend.named(point.night.due_at)
     if point.night.state == Night.State.GAP or point.means is None:
         return f"{at}  gap: {point.night.problem}"

@@ -35,7 +35,10 @@ NIGHTS_OF_LINE = 30  # that the small line of a watch draws
 @require_safe
 @login_not_required
 def home(request: HttpRequest) -> HttpResponse:
-    """The introduction for visitors, or the collections of the person, each with what they do or read in it."""
+    """The introduction for visitors, or the collections of the person, each with what they do or read in it.
+
+    rates: whether the person is a rater of any collection; makes: whether they may make collections.
+    """
     if not request.user.is_authenticated:
         return welcome(request)
     role_in = dict(request.user.memberships.values_list("collection", "role"))
@@ -45,7 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
         for collection in Collection.objects.visible_to(request.user).with_left_out()
     ]
     roles = {row["role"] for row in rows}
-    # Analysts and admins have their pages in English, raters in their language.
+    # Analysts and admins have their pages in English, those who only rate in their language.
     if roles - {Role.RATER} or may_make(request.user):
         in_english()
     # A collection that was put away can only be read.
@@ -119,7 +122,7 @@ def nights_of(collection: Collection) -> list[dict]:
     for watch in collection.watches.all():
         latest_first = watch.nights.filter(state__in=["told", "gap"]).order_by("-due_at")
         nights = list(latest_first.only("state", "means", "due_at", "watch")[:NIGHTS_OF_LINE])
-        nights.reverse()
+        nights.reverse()  # from here on the oldest first
         last_told = next((night for night in reversed(nights) if night.state == "told"), None)
         if nights and last_told is None:  # all of these are gaps
             last_told = latest_first.filter(state="told").only("means", "due_at", "watch").first()
@@ -135,7 +138,7 @@ def small_line(nights: Sequence) -> dict | None:
     """The context of a small line of the means of these nights; None where fewer than two have a mean.
 
     lines: the points of the SVG polylines between gaps, in a box 100 wide and 20 high; nights: how many have a
-    mean.
+    mean; least, most: the lowest and the highest mean. A gap is a night without scores.
     """
     mean_of_night = [night.means.get("mean") for night in nights]  # None: a gap
     means = [mean for mean in mean_of_night if mean is not None]
@@ -147,7 +150,7 @@ def small_line(nights: Sequence) -> dict | None:
         if mean is None:
             polylines.append([])  # the line begins again after the gap
         else:
-            # From 0 to 1; the box has a margin of 2 above and below.
+            # From 0 for the lowest mean to 1. In SVG y grows downwards: from 18 to 2, with a margin of 2.
             height = (mean - least) / (most - least) if most > least else 0.5
             polylines[-1].append(f"{100 * place / (len(nights) - 1):.1f},{18 - 16 * height:.1f}")
     lines = [" ".join(points) for points in polylines if len(points) > 1]
@@ -165,8 +168,9 @@ def progress_of(collection: Collection, raters: Sequence[int]) -> dict | None:
 def leader_of(collection: Collection) -> dict | None:
     """The facts on the system with the highest mean; None where no system has one, or the options do not fit.
 
-    best: the systems that share the highest mean; judged: the name of the measure of the judged share; uneven,
-    unjudged: as from `warning_of`.
+    best: the systems that share the highest mean; low, high: the interval of the best, if it is one alone; label:
+    the measure and options; judged: the name of the measure of the judged share; uneven, unjudged: as from
+    `warning_of`.
     """
     try:
         evaluation = evaluated(collection, Asked.of(collection))

@@ -64,7 +64,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     evaluation = evaluated(collection, asked, other_measures, bounded_in(collection, asked), judgments=True)
     evaluation = replace(evaluation, expecting=expecting(collection, asked, expected))
     grades = record.scale(collection)  # lowest first
-    alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)
+    alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)  # [0]: the record
     return {
         "evaluation": evaluation,
         "standings": evaluation.standings,
@@ -73,6 +73,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "older_texts": older_texts(collection),
         "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
         "alpha": alpha,
+        # Alpha as a word; "" where there is no alpha, or too few pairs to go by.
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
         "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,  # for bounds
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
@@ -103,7 +104,12 @@ def named_means(collection: Collection, context: dict) -> Chart:
 
 
 def pictures(evaluation: Evaluation) -> dict:
-    """The context of the charts and of the tables below them."""
+    """The context of the charts and of the tables below them.
+
+    differ, heat, heads, matrix: of the scores by query and system; curve: the standings of each system at these
+    cutoffs; gains: the standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the
+    asked one.
+    """
     grid, cutoffs = heat.shaded(evaluation), cutoffs_of(evaluation)
     heat_map = heat.picture(evaluation, grid)
     return {

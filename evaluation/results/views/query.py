@@ -40,7 +40,7 @@ def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -
         "hidden": parameters_without(request, ["system"]),  # hidden fields of the form that chooses the systems
         "previous": pks[place - 1] if place else None,
         "next": pks[place + 1] if place + 1 < len(pks) else None,
-        "bounded": any(row["lowest"] is not None for row in rows),
+        "bounded": any(row["lowest"] is not None for row in rows),  # whether bounds are known
         "judged": bool(evaluation.judgments.count[place]),
         "older_texts": older_texts_of(query),
     }
@@ -86,8 +86,9 @@ def standings(evaluation: Evaluation, place: int) -> list[dict]:
 def standing(evaluation: Evaluation, system: str, place: int) -> dict:
     """The numbers of one system on a query. None: without a value, and for bounds not computed.
 
-    others: of nDCG, DCG and CG without the asked measure; judged: the judged share down to the cutoff. place: the
-    row of the query in all arrays.
+    others: (value, why) in nDCG, DCG and CG without the asked measure, where why says why the value counts in no
+    mean; judged: the judged share down to the cutoff; lowest, highest: the bounds of the value. place: the row of
+    the query in all arrays.
     """
     asked = evaluation.asked
     bounds = evaluation.bounds.get((asked.measure, system))
@@ -201,6 +202,7 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
 
     def table() -> documents.Table:
         ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
+        # The columns of numbers are the measures of the arithmetic, and the bounds where they are known.
         return csv_and_json.every_rank(document, [*map(str, summed(asked)), *ends], titles)
 
     name = slugify(query.key, allow_unicode=True) or query.pk
