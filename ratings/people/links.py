@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 
 from ..models import Collection, Invitation
 from ..web.pages import frame
@@ -27,11 +28,11 @@ def links_page(
             mailto = mail.mailto_of(invitation, address)  # opens a mail with the link in the admin's program
             links.append({"name": invitation.name, "address": address, "mailto": mailto})
     roles = list({invitation.role for invitation, _ in invitations})
-    first_invitation, _ = invitations[0]
+    last_days = sorted({timezone.localdate(invitation.expires_at) for invitation, _ in invitations})
     context = frame(collection, "people") | {
         "links": links,
         "sent": mailed,
-        "until": first_invitation.expires_at,
+        "last_days": last_days,  # on which links end: who is invited again has the number of days of before
         "same_role": roles[0] if len(roles) == 1 else "",  # "" where they differ
         # The text of a file to save: a line for each person, with a tab between name and link.
         "file": "".join(f"{link['name']}\t{link['address']}\r\n" for link in links),

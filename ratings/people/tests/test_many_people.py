@@ -4,6 +4,8 @@ import re
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateformat import format as date_format
 
 from ratings.collection import putting_away
 from ratings.desk import queue
@@ -169,6 +171,8 @@ def test_who_did_not_come_gets_a_new_link_and_the_earlier_one_ends(world):
         ("rater", 7),
         ("analyst", 3),
     ]
+    berta_ends, abel_ends = (date_format(timezone.localdate(each.expires_at), "j M Y") for each in new[::-1])
+    assert f"until {berta_ends} at the earliest and {abel_ends} at the latest" in text(page)
     assert not members.is_open(members.invitation_of(made[0][1]))
     # Nothing is done where one of them is a member meanwhile.
     members.sign_up(new[0], "abel", "a long phrase of abel")
