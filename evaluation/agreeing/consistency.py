@@ -248,14 +248,14 @@ def summary(agreed: Agreement) -> dict:
 def counts(agreed: Agreement) -> dict:
     """The numbers of pairs, ratings and raters; also of raters whom an admin left out, if there are any.
 
-    `graded`, `graded_twice`: the pairs with one grade or more, and with two or more.
+    `graded`, `graded_twice`: the pairs with one grade or more, and with two or more; `ratings`: all grades.
     """
-    ratings = agreed.table.ratings
+    grades_of_pair = agreed.table.ratings  # how many, without "cannot judge"
     left_out = agreed.opinions.left_out
     return {
         "pairs": len(agreed.pairs),
-        "graded": int((ratings > 0).sum()),
-        "graded_twice": int((ratings > 1).sum()),
+        "graded": int((grades_of_pair > 0).sum()),
+        "graded_twice": int((grades_of_pair > 1).sum()),
         "ratings": int(agreed.table.pair.size),
         "cannot_judge": int(agreed.table.cannot.sum()),
         "raters": int(np.unique(agreed.table.rater).size),

@@ -33,7 +33,7 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     A row: at (ISO time), night (as text), stretch (a number, the same for all nights without a gap between them),
     mean, low and high (the interval), lowest and highest (the bounds), judged (share), today (the mean by today's
     judgments, a dashed line; None where it was not asked for), worse (bool: than a baseline), queries (how many
-    count). A mark: at, what (text).
+    count). A mark: at, what (text). bounded: whether 1 is the highest value that the measure can have.
     """
     values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
     scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)

@@ -134,7 +134,8 @@ def explained(
     """The JSON document of one query: the values of each system, and the lists that they were computed from.
 
     query: its key; explanations: by system; documents: their keys by pk; differences: by (first, second) system,
-    in this measure, split by rank. Each system has an ideal list, since under ideal=retrieved they differ.
+    split by rank, in `measure`: the asked one, or nDCG where that is no sum over ranks. Each system has an ideal
+    list, since under ideal=retrieved they differ.
     """
     results = [
         {
@@ -178,8 +179,8 @@ def _on_query(evaluation: Evaluation, system: str, query: str) -> dict:
 def _by_rank(split: Difference) -> dict:
     """The difference of two systems on a query, for JSON: the two values, and what each rank adds to them.
 
-    The part with rank 0 has the values of an empty list. one_ideal: whether both systems have the same ideal list,
-    so that a rank weighs the same in both.
+    The part with rank 0 has the values of an empty list: above 0 only where gains are negative. one_ideal: whether
+    both systems have the same ideal list, so that a rank weighs the same in both.
     """
     return {
         "first_value": split.first,

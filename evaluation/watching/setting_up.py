@@ -38,7 +38,7 @@ def set_up(watch: Watch, facts: Mapping[str, Any]) -> Watch:
     engine, or "" for none.
     """
     watch.paused = facts.get("paused", watch.paused)
-    # Without the form: a watch can also be paused if the rules of today refuse its other fields.
+    # Pausing skips the form, so that it also works where the rules of today would refuse the other fields.
     if facts.keys() == {"paused"}:
         return keep(watch, paused=watch.paused)
     # This form is not sent: it has the present values of the watch and the names of the fields.

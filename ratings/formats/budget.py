@@ -47,13 +47,13 @@ class Budget:
         if self.whole:
             self.whole.check_unpacking(size)
 
-    def make(self, size: int) -> None:
-        """Count bytes of rows. Raises TooMuch."""
+    def charge(self, size: int) -> None:
+        """Count so many more bytes of rows. Raises TooMuch."""
         self.made += size
         if self.made > HARMLESS_BYTES:
             self._check(self.made, "its rows grow")
         if self.whole:
-            self.whole.make(size)
+            self.whole.charge(size)
 
     def _check(self, size: int, problem: str) -> None:
         """Raises TooMuch if `size` bytes are beyond the limit. `problem`: what they show, such as "it unpacks"."""

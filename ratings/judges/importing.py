@@ -122,6 +122,7 @@ class GradesImport(RatingsImport):
         graded_pairs = set(version.grades.filter(repeat=1).values_list("query", "document"))
         rows = []
         for first_line, *_ in self._rows_by_pair():
+            # The stage has ids of queries, but keys of documents.
             query_id, document_id = first_line.query, document_ids.get(first_line.document)
             if document_id is None:
                 self.report.counts["strangers"] += 1

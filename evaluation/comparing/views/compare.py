@@ -60,8 +60,8 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         result = tested(evaluation, selection)
         context |= comparison_in(request, collection, asked, result, selection)
         context |= pictures.matrix_of(result, selection) | gate_in(collection, asked, selection)
-        # The most and the least judged system, if they differ much. With a grade below 0, unjudged documents can
-        # also make a system worse. `page` has read the lowest grade already.
+        # The most and the least judged system, if they differ much: the latter may be better than its mean and,
+        # with a grade below 0, worse. `page` has read the lowest grade for its form of options.
         lowest_grade = context["form"]["lowest"]
         context["uneven"] = uneven(evaluation, selection.systems, lowest_grade)
     elif len(evaluation.means) > 1:

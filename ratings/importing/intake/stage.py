@@ -226,7 +226,7 @@ def _within_budget(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
             size += BYTES_PER_ROW + size_of(row)
         if size > BYTES_PER_CHECK:
             try:
-                source.budget.make(size)  # which counts them
+                source.budget.charge(size)
             except TooMuch as error:
                 yield source.stop(row.line, str(error), budget.CURE)
                 return

@@ -167,7 +167,7 @@ def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, re
     """
     try:
         # About the size in the stage: the text, as it stands and folded, the id, and 16 for the rest of a row.
-        source.budget.make(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
+        source.budget.charge(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
     except TooMuch as error:
         report.refuse(source.stop(0, str(error), CURE))
         counts.clear()

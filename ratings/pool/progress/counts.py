@@ -235,8 +235,9 @@ def _by_day(ratings: QuerySet) -> dict[date, int]:
 def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
     """`Progress.passed` and `Progress.broken`, each pair id → ids of raters, without raters who are left out.
 
-    A rater passes a pair by "cannot judge", or by a skip if they have not graded it since. Also counts these in
-    `cannot` and `put_off` of each work, and takes ratings without a grade off its `graded`, which has all ratings.
+    A rater passes a pair by "cannot judge", or by a skip if they have not graded it since. Also counts all "cannot
+    judge" in `cannot` of each work, and all skips that were not undone in `put_off`: of raters who are left out,
+    too. Ratings without a grade are taken off `graded`, which has all ratings.
     """
     passed = defaultdict[int, set[int]](set)
     broken = defaultdict[int, set[int]](set)

@@ -40,13 +40,13 @@ def forecast(progress: Progress, today: date) -> str:
 
 
 def _useful_grades(progress: Progress, today: date) -> list[float]:
-    """The number of grades that filled wanted ratings, for each complete day, the latest first.
+    """About how many grades filled wanted ratings, for each complete day, the latest first.
 
-    The days are those since the first grade, MOST_DAYS_BACK at most, with days without a grade. Today is not
-    complete, so the first element is of yesterday.
+    The days are those since the first grade of the last MOST_DAYS_BACK days, with days without a grade. Today is
+    not complete, so the first element is of yesterday.
     """
     since = today - timedelta(days=MOST_DAYS_BACK)
-    # Days before the first grade do not count, such as a pause after an import of old ratings.
+    # Days before that grade do not count: nobody rated yet, or there was a pause after an import of old ratings.
     first_day = min((day for day in progress.by_day if day >= since), default=since)
     # Surplus grades fill no wanted rating. On which days they came is not known, so each day loses the same share.
     useful_share = 1 - progress.surplus / progress.graded
