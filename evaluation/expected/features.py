@@ -32,6 +32,8 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
 
     The prior of a coefficient has a mean and a precision, which is 1 / variance. It expects that 27 % of documents
     with average features take the first step, to the second level of gain (log odds -1), and more at high ranks.
+    Its numbers were chosen on TREC-COVID rounds 1 and 5, Cranfield and CACM, and checked on Robust 2003, CODEC and
+    three other rounds, which were opened afterwards.
 
     cutoff: of the measure; machine: float64[pairs, machines], grades, nan without one.
     """
