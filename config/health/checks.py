@@ -186,10 +186,10 @@ def migrations_on_disk() -> set[tuple[str, str]]:
 
 
 def writing() -> Iterator[Problem]:
-    """Whether no lock, and no mode of its file, keeps SQLite from being written to."""
+    """A problem where a lock, or the mode of its file, keeps SQLite from being written to."""
     if connection.vendor != "sqlite":
         return
-    # A connection of its own: that of Django would wait for writers of this process, too.
+    # A connection of its own, with a short timeout: Django's waits for a lock of this process first.
     probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=LOCK_SECONDS, isolation_level=None)
     try:
         probe.execute("BEGIN IMMEDIATE")

@@ -88,8 +88,8 @@ class RatingsImport(ImportForQueries):
             format = self.format_of(source)
             if format is None:
                 continue
-            # Tables, and two formats of JSON, name queries by EITHER key or text. Equal rows in them may be of two
-            # raters.
+            # Tables, and two formats of JSON, name queries by EITHER key or text: there equal rows may be of two
+            # raters. In all other formats a pair has one grade.
             if format.queries_by != EITHER:
                 self.with_one_grade.add(file)
             with self.topics(source, format) as topics:
