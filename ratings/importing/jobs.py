@@ -199,10 +199,10 @@ def work_on(job: Job) -> None:
         try:
             report = _run(job, progress)
         except Superseded:
-            # Whoever cancelled it or took it over has mostly written that. Then `_end` changes nothing.
+            # If it was cancelled, that is mostly written. Then, or if it was taken over, `_end` changes nothing.
             _end(job, State.CANCELLED)
-            # Another worker that took it over, in a later attempt, needs its files and answers.
-            if not Job.objects.filter(pk=job.pk, attempt__gt=job.attempt).exists():
+            # A job that was queued again, or that another worker has, needs its files and answers.
+            if not Job.objects.filter(pk=job.pk).exclude(state=State.CANCELLED).exists():
                 _forget(job)
         except Unfinished as error:
             # Its turn, a part of its work, is over: the job is queued again, behind other jobs.

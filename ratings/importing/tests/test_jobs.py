@@ -176,10 +176,10 @@ def test_a_job_that_somebody_cancels_or_takes_over_learns_it(monkeypatch, change
             progress("checking", None, 2)
 
 
-@pytest.mark.parametrize("is_taken_over", [True, False])
-def test_a_worker_that_lost_its_job_leaves_the_files_and_answers_to_the_next(monkeypatch, is_taken_over):
+@pytest.mark.parametrize("state", ["running", "queued", "cancelled"])
+def test_a_worker_that_lost_its_job_leaves_the_files_and_answers_to_the_next(monkeypatch, state):
     def lose(job, progress):
-        change = {"attempt": job.attempt + 1} if is_taken_over else {"state": "cancelled"}
+        change = {"state": state} | ({"attempt": job.attempt + 1} if state == "running" else {})
         Job.objects.filter(pk=job.pk).update(**change)
         raise Superseded
 
@@ -189,9 +189,9 @@ def test_a_worker_that_lost_its_job_leaves_the_files_and_answers_to_the_next(mon
     EngineAnswer.objects.create(job=job, query=query)
     job.take_up()
     jobs.work_on(job)
-    assert now_of(job).state == ("running" if is_taken_over else "cancelled")
-    assert (uploads.folder() / job.files[0]["stored"]).exists() == is_taken_over
-    assert now_of(job).answers.exists() == is_taken_over
+    assert now_of(job).state == state
+    assert (uploads.folder() / job.files[0]["stored"]).exists() == (state != "cancelled")
+    assert now_of(job).answers.exists() == (state != "cancelled")
 
 
 @pytest.mark.django_db(transaction=True)
