@@ -151,8 +151,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
 def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
     """Role -> the column that holds it: the chosen one, or the first with a usual name. Raises ValueError.
 
-    `chosen`: role -> the column that people chose for it; "" if it has none. Of two columns without a header the
-    first is the text here, until `_refusal_if_in_doubt` looks for the one with numbers.
+    `chosen`: role -> the column that people chose for it; "" if it has none. The first of one or two columns
+    without a header is the text here; of two, until `_refusal_if_in_doubt` looks for the one with numbers.
     """
     check_chosen("column of a log", NAMES, names, chosen)
     column = {role: name for role, name in chosen.items() if name}
@@ -160,7 +160,8 @@ def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
         candidates = with_usual_names([name for name in names if name not in column.values()], usual_names)
         if role not in chosen and candidates:
             column[role] = candidates[0]
-    if list(names) in (["1"], ["1", "2"]):  # columns without a header have their numbers as names
+    # Columns without a header have their numbers as names.
+    if list(names) in (["1"], ["1", "2"]) and "1" not in column.values():
         column.setdefault("text", "1")
     if "text" not in column:
         raise ValueError(f"no column holds the query; the columns are {listed(names)}")
@@ -245,7 +246,7 @@ def _count(cell: Any) -> int:
     """The whole number in a cell, which programs may write as 3.0; 0 for an empty one. Raises ValueError."""
     if isinstance(cell, str):
         cell = cell.strip()
-        # So are most cells, and int() is faster than what follows. 15 digits are below the largest count.
+        # Most cells are short whole numbers, for which int() is faster. 15 digits are below the largest count.
         if cell.isascii() and cell.isdecimal() and len(cell) < 16:
             return int(cell)
         number = values.number(cell, "count") if cell else 0

@@ -192,3 +192,9 @@ def test_of_two_columns_of_numbers_the_second_may_be_the_counts():
     (refusal,) = refused("2024,40\n2025,30\n")
     (option,) = refusal.options
     assert found("2024,40\n2025,30\n", columns=option.value) == [("2024", 40), ("2025", 30)]
+
+
+@pytest.mark.parametrize("content", ["7;8\n9;4\n", "7,red shoes\n8,tent\n"])
+def test_a_column_of_counts_is_not_the_text_too(content):
+    (refusal,) = refused(content, columns={"count": "1"}, header=False)
+    assert "no column holds the query" in refusal.problem
