@@ -12,7 +12,6 @@ from ratings.words import counted
 from ..page.documents import as_text
 from ..page.numbers import decimals, percent
 from ..significance.gate import NOT_WORSE, UNDECIDED, WORSE
-from ..significance.pairs import FEWEST
 
 Document = dict[str, Any]
 
@@ -132,7 +131,7 @@ def undecided(gate: Document) -> list[str]:
         return []
     lines = []
     if gate["needed"]:
-        about = "At least" if gate["needed"] == FEWEST else "About"
+        about = "At least" if any(row["plain"]["low"] is None for row in gate["anchors"]) else "About"
         lines.append(f"{about} {gate['needed']:,} queries would decide, if the difference stays.")
     if any(against["decided_by_judgments"] for against in gate["anchors"]):
         lines.append("Unjudged documents decide it: the two readings disagree.")

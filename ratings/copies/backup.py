@@ -181,7 +181,7 @@ def last_id(model: type[Model]) -> int | None:
             (sequence,) = cursor.fetchone()
             if sequence is None:  # the database gives no ids to this table
                 return None
-            # A sequence that was never called has given no id: then there is no row.
+            # A sequence that was never called has given no id: then this query returns no row.
             cursor.execute(f"SELECT last_value FROM {sequence} WHERE is_called")
         (last,) = cursor.fetchone() or (None,)
     return last or None  # SQLite keeps a 0 where an insert gave no id
@@ -228,7 +228,6 @@ def _restore(zip_file: zipfile.ZipFile, name: str, manifest: dict, progress: Pro
     Raises Refused if the database has rows already, and Unreadable if it then has other rows than the backup.
     """
     tables = tables_at(current_apps)
-    # Each table must be a file of the backup.
     if lacking := sorted(set(map(member_of, tables)) - manifest["members"].keys()):
         raise Unreadable(f"{name}, {lacking[0]}", "the file is missing", NOT_OURS_CURE)
     models = [model for model, _ in tables.values()]
@@ -270,13 +269,13 @@ def _refuse_rows(models: Sequence[type[Model]]) -> None:
 
 
 def _load(zip_file: zipfile.ZipFile, member: str, model: type[Model], fields: Sequence[Field]) -> None:
-    """Load the rows of a table from a member of a backup. Raises Unreadable for other columns than it has."""
+    """Load the rows of a table from a member of a backup. Raises Unreadable if it has other columns."""
     with zip_file.open(member) as file:
         names = json.loads(next(file))
         fields_by_name = {field.attname: field for field in fields}
         if set(names) != fields_by_name.keys():
             problem = "it has other columns than the table"
-            raise Unreadable(f"{zip_file.filename}, {member}", problem, NOT_OURS_CURE)
+            raise Unreadable(f"{Path(str(zip_file.filename)).name}, {member}", problem, NOT_OURS_CURE)
         fields_of_file = [fields_by_name[name] for name in names]
 
         def rows_of_file() -> Iterator[list[Any]]:
