@@ -63,7 +63,7 @@ def listed_place(url: str, allowed: Sequence[str]) -> Place:
     if parts.scheme not in PORTS or not host:
         raise ValueError(f"The URL {url!r} is not an http:// or https:// address with a host")
     if parts.username is not None or parts.password is not None:
-        cure = "Set a variable IDEALIST_ENGINE_… to it, and name that in the form of the engine"
+        cure = "Leave it out. A search engine has it in a variable IDEALIST_ENGINE_…, which its form names"
         raise ValueError(f"The URL has a name or password in it. {cure}")
     # An address has only the characters from ! to ~, which are those of ASCII that are printed and no blank.
     if any(not "!" <= character <= "~" for character in url):
