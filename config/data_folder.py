@@ -36,7 +36,7 @@ def private_folder(path: Path) -> Path:
 
 def _refuse_root(path: Path) -> None:
     """Raises ImproperlyConfigured for root in the folder of another account, which could not use root's files."""
-    is_root = os.geteuid() == 0  # 0: the id of root
+    is_root = os.geteuid() == 0
     owner_id = path.stat().st_uid
     if not is_root or owner_id == 0:
         return

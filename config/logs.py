@@ -77,7 +77,7 @@ class Outages(logging.Filter):
 
         error = record.exc_info[1] if record.exc_info else None
         if not (isinstance(error, AWAY_ERRORS) or disk.trouble(error)):
-            return True  # no outage
+            return True
         reason = " ".join(str(error).split())
         record.msg = f"{record.getMessage()} ({reason}). One line a minute says so."
         record.args = ()

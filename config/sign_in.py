@@ -128,6 +128,6 @@ def mail() -> dict:
         "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
         "EMAIL_USE_TLS": parts.scheme == "smtp+tls",  # STARTTLS, after a connection without TLS
         "EMAIL_USE_SSL": parts.scheme == "smtps",  # TLS from the start
-        "EMAIL_TIMEOUT": 10,  # seconds
+        "EMAIL_TIMEOUT": 10,
         "DEFAULT_FROM_EMAIL": sender,
     }

@@ -209,7 +209,7 @@ def evaluate_machine_only(request: TokenRequest, slug: str, asked: Query[WithOpt
     options, other_measures = asked_of(collection, asked)
     refuse_too_many(collection.queries.count(), collection.systems.count(), 1 + len(other_measures))
     # A judge is a machine that grades pairs, such as a language model. An admin allows its column of scores.
-    with refusing(asked):  # a ValueError becomes a Problem
+    with refusing(asked):
         machines = machine_only.alone_of(collection, options, tuple(other_measures))
     return as_json(machine_only.document(collection, options, machines))
 
@@ -435,7 +435,7 @@ def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
     except ValueError as error:
         refuse(as_sentence(error), "system")
     if sent.system:
-        telling.tell(night)  # scores the night and stores its verdicts, unless an earlier night is not over
+        telling.tell(night)
         night.refresh_from_db()
     return trend.as_json(trend.point_of(night))
 

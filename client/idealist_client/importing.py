@@ -75,7 +75,7 @@ def batches(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[list[bytes
     batch: list[bytes] = []
     size = count = 0  # bytes, and what MOST_IN_A_BATCH counts
     for row in rows:
-        members = {name: value for name, value in row.items() if is_known(value)}  # without None and nan
+        members = {name: value for name, value in row.items() if is_known(value)}
         line = json.dumps(members, ensure_ascii=False).encode()
         # A short ranking counts for more results than it has: the server also limits the number of rankings.
         count_of_row = max(LEAST_RESULTS, len(row["documents"])) if kind == "rankings" else 1

@@ -75,7 +75,7 @@ class Wire:
         """
         for number in range(1, self.tries + 1):
             is_last = number == self.tries
-            pause = 2.0 ** (number - 2)  # half a second at first, then twice the last one
+            pause = 2.0 ** (number - 2)  # half a second at first, doubled each time
             try:
                 response = self.http.send(request)
             except LOST_ERRORS as error:

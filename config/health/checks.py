@@ -234,11 +234,11 @@ def worker() -> Iterator[Problem]:
 
 def storage() -> Iterator[Problem]:
     """Whether files can be written to the folders of data, uploads and pictures."""
-    folders = {settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR)}
+    folders = [settings.DATA_DIR, Path(settings.FILE_UPLOAD_TEMP_DIR)]
     pictures = Path(settings.STORAGES["pictures"].get("OPTIONS", {}).get("location", settings.DATA_DIR))
     if pictures.exists():  # it is made with the first picture
-        folders.add(pictures)
-    for folder in folders:
+        folders.append(pictures)
+    for folder in dict.fromkeys(folders):  # each once, in order
         try:
             disk.try_out(folder)
         except OSError as error:

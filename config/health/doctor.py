@@ -33,7 +33,7 @@ def head() -> str:
     from django.conf import settings
 
     database = settings.DATABASES["default"]
-    place = database["NAME"] or "of a service"  # of PostgreSQL's service file, which then has the name
+    place = database["NAME"] or "of a service"  # an entry of PostgreSQL's service file, which has the name
     if host := database.get("HOST"):
         place += f"@{host}"
     version = f"Idealist {settings.VERSION}"

@@ -113,12 +113,12 @@ def job_metrics() -> Iterator[Metric]:
     for state in Job.State.values:
         number_by_state.add_metric([state], counts.get(state, 0))
     yield number_by_state
-    oldest = dict(Job.objects.order_by().values_list("state").annotate(at=Min("created_at")))  # {state: moment}
+    oldest = dict(Job.objects.order_by().values_list("state").annotate(at=Min("created_at")))
     age_by_state = GaugeMetricFamily(
         "idealist_oldest_job_seconds", "Age of the oldest in its state.", labels=["state"]
     )
     for state in (Job.State.QUEUED, Job.State.RUNNING):
-        seconds = (timezone.now() - oldest[state]).total_seconds() if state in oldest else 0  # 0: there is none
+        seconds = (timezone.now() - oldest[state]).total_seconds() if state in oldest else 0
         age_by_state.add_metric([state], seconds)
     yield age_by_state
 
@@ -153,7 +153,7 @@ OF_BASELINE = {
 def watch_metrics() -> Iterator[Metric]:
     """Yields the metrics of watches. A number that has no value is left out.
 
-    The labels are the ids of collection and watch, since names can be secret, and in OF_BASELINE the kind of
+    The labels are the ids of collection and watch, since names can be secret, and for OF_BASELINE the kind of
     baseline. A collection that an import still writes, or that is deleted, has no slug and no metrics.
     """
     families = {}

@@ -47,7 +47,7 @@ def in_bucket(setting: str, url: str, folder: str = "") -> dict:
         raise ImproperlyConfigured(f"{setting} names no bucket. {CURE}")
     parameters = {QUERY_PARAMETERS[name]: value[-1] for name, value in query.items()}
     location = "/".join(filter(None, (place.path.strip("/"), folder)))
-    endpoint = parameters.get("endpoint_url", "https://")  # without one, nothing to refuse
+    endpoint = parameters.get("endpoint_url", "https://")
     if not endpoint.startswith(("http://", "https://")):
         raise ImproperlyConfigured(f"{setting} has an endpoint without http:// or https://. {CURE}")
     options = {"bucket_name": place.netloc, "location": location, **parameters}

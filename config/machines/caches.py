@@ -22,7 +22,7 @@ class Files(FileBasedCache):
         try:
             with open(handle, "wb") as file:  # under another name first, so that nobody reads a part of it
                 self._write_content(file, timeout, value)
-            os.link(path, self._key_to_file(key, version))  # for the second of two at once the name exists
+            os.link(path, self._key_to_file(key, version))  # fails for the second of two who write at once
             return True
         except FileExistsError:
             return False

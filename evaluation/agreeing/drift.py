@@ -43,7 +43,7 @@ def checked_in(collection: Collection, raters: Sequence[int]) -> Checked:
     """
     rows = collection.raters.filter(pk__in=raters)
     latest = latest_grades(rows, GRADES_FOR_DRIFT)
-    too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)  # how many grades of each
+    too_fast = too_fast_to_read(collection, rows, GRADES_FOR_DRIFT)  # how many grades, by rater
     by_grade: dict[float, list[tuple[int, float]]] = {}  # (rater, seconds) of each grade that was timed
     for rater, value, seconds_taken in latest.iterator():
         by_grade.setdefault(float(value), []).append((rater, seconds_taken))

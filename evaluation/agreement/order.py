@@ -68,14 +68,14 @@ def stability(
     if not (counts > 1).any():
         return None
     single = np.zeros(rows.size, bool)  # whether the rating is the only one of its pair
-    single[rows[starts[counts == 1]]] = True  # the row in `ratings` where a pair of one rating starts
+    single[rows[starts[counts == 1]]] = True
     by_all, by_resample, without_rater = means[0], means[1 : draws + 1], means[draws + 1 :]
     # [systems, systems] and [draws, systems, systems]: 1 where the first of two is better, -1 where it is worse.
     signs = _signs(by_all)
     resampled_signs = np.array([_signs(of_resample) for of_resample in by_resample])
     keeps = _keeps_order(signs, resampled_signs)
     low, high = np.quantile(by_resample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    has_order = bool((signs > 0).any())  # False: no system is better than another
+    has_order = bool((signs > 0).any())
     # bool[systems]: those with the highest mean.
     best = by_all == np.nanmax(by_all) if has_order else np.zeros(by_all.size, bool)
     return Stability(

@@ -98,7 +98,7 @@ def disputed(table: Table) -> np.ndarray:
     squares = np.add.reduceat((rows.grade - np.repeat(mean, counts)) ** 2, starts)
     deviation = np.sqrt(squares / (counts - 1))
     steps_apart = highest - lowest
-    order = np.lexsort((pairs, -deviation, -steps_apart))  # the last key is the first to sort by
+    order = np.lexsort((pairs, -deviation, -steps_apart))
     order = order[steps_apart[order] > 0]  # pairs with equal grades are not disputed
     columns = (pairs, counts, table.grades[lowest], table.grades[highest], mean, deviation)
     return np.rec.fromarrays([column[order] for column in columns], DISPUTED)

@@ -72,10 +72,9 @@ class Table:
             cell, count = np.unique(cell, return_counts=True)
             cells.append(cell)
             counts.append(count)
-        # A cell can occur at several offsets: its counts are added. The empty arrays are for no offset.
+        # A cell can occur at several offsets: its counts are added. Without an offset, the empty arrays are left.
         cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
         count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
-        # Part the numbers into what they were made of.
         both_raters, both_levels = np.divmod(cell, levels * levels)
         first_rater, second_rater = np.divmod(both_raters, max(self.raters, 1))
         first_level, second_level = np.divmod(both_levels, levels)

@@ -28,7 +28,7 @@ def confusion(cells: Rows, *, grades: Sequence[str]) -> dict:
     the value and then the name.
     """
     scale = alt.Scale(domain=list(grades), paddingInner=0.04, paddingOuter=0)
-    # Rows have whole labels. Columns are too narrow for these, so that a Vega expression keeps the value alone.
+    # Rows have whole labels. Columns are too narrow for these, so a Vega expression keeps the value alone.
     value_of_grade = "split(datum.label, ' ')[0]"
     column_axis = alt.Axis(labelColor=INK, grid=False, orient="top", labelAngle=0, labelExpr=value_of_grade)
     # Only the shades on which numbers are readable; SHADE_LIMITS are the limits between the three.

@@ -110,7 +110,7 @@ def spread_labels(values: Sequence[float], room: float) -> list[float]:
     blocks: list[list[int]] = []  # of indexes of `values`; both blocks and indexes are in the order of the values
     for index in sorted(range(len(values)), key=values.__getitem__):
         blocks.append([index])
-        # Two blocks that overlap are joined. The joined one reaches further down: it may overlap the next, too.
+        # Two blocks that overlap are joined. The joined one reaches down to more, and may overlap the next.
         while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + room * len(blocks[-2]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     places = {index: start(block) + room * step for block in blocks for step, index in enumerate(block)}

@@ -26,7 +26,7 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
     """The baseline and the systems that the address compares; None where nothing can be compared.
 
     Without a `system` in the address all systems are compared; without a `baseline` it is the best of them. Raises
-    CannotAnswer for an address that has no meaning, or too many systems.
+    CannotAnswer for an address that has no meaning, or too many systems; WrongOption for an unknown system.
     """
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
     names = named_in(request)
@@ -46,7 +46,7 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
             f"at most {MOST_COMPARED} systems are compared on a page, not {len(names)}; "
             "the command compare takes any number."
         )
-    if not baseline:  # the best system is the baseline
+    if not baseline:
         return best_first(ranked)
     others = [name for name in ranked if name != baseline]
     if not others:

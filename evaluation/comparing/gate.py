@@ -86,7 +86,7 @@ def unjudged_of(collection: Collection, evaluation: Evaluation, system: str) -> 
     In it, `results` is how many nobody judged, `of` how many there are, judged or not, and `path` the address of
     the page that asks raters for them, "" where the rankings are not imported.
     """
-    unjudged, all_results = evaluation.holes_of(system)  # holes: unjudged results
+    unjudged, all_results = evaluation.holes_of(system)
     table = evaluation.table.record
     path = ""
     if system in table.system_pks:

@@ -10,16 +10,16 @@ from ..significance import HIGHER, LOWER, TWO_SYSTEMS
 def said(result: Compared, rows: Sequence[dict]) -> dict:
     """The context of the verdict on every pair: who differs, who is equal on every query, and who is open.
 
-    open: the systems without a verdict, that are not equal. nearest: the row of the open pair that the fewest more
-    queries would decide, None where no such number is known. rows: as from `rows_against`, one for each system
-    that is compared with the baseline. Their `more` is how many more queries would decide.
+    open: the systems without a verdict, but for the equal ones. nearest: the row of the open pair that the fewest
+    more queries would decide, None where no such number is known. rows: as from `rows_against`, one for each
+    system that is compared with the baseline. Their `more` is how many more queries would decide.
     """
     verdicts = []  # (verdict on the systems, its rows, their systems)
     for verdict in (HIGHER, LOWER):
         group = [row for row in rows if row["verdict"] == verdict]
         if group:
             verdicts.append((verdict, group, [row["system"] for row in group]))
-    equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]  # a tie on every query
+    equal = [row["system"] for row in rows if row["ties"] == result.tests.queries]
     undecided = [row for row in rows if not row["significant"] and row["system"] not in equal]
     with_number = [row for row in undecided if row["more"]]
     return {
@@ -37,7 +37,7 @@ def judged_by(result: Compared) -> str:
         return f"Tukey's HSD for all pairs of {counted(systems, 'system', 'systems')}"
     tested_pairs = [test for test in result.tests.pairs if test.p_holm is not None]
     names = []  # of the tests that were made
-    # Where nothing could be tested, the t test is named, which would have been made.
+    # Where nothing could be tested, the t test is named: it would have been made.
     if any(test.p is not None for test in tested_pairs) or not tested_pairs:
         names.append("the paired t test")
     if any(test.p is None for test in tested_pairs):  # where all differences are equal, there is no t

@@ -148,7 +148,7 @@ def triage(collection: Collection, state: State) -> tuple[tuple[Machine, ...], n
     Triage draws more often what people are likely to grade otherwise than the machines. () and None where no
     machine that the collection uses for triage graded a pair of the pool. A machine is a version of an AI judge.
     """
-    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)  # another use than as features of the model
+    in_use = record.machines(collection, JudgeUse.Use.TRIAGE)
     grades = [record.judgments_of(use, state.record.queries) for use in in_use]
     pool = state.pool.with_machines(*grades)  # pool.machine: float64[pairs, machines], nan without a grade
     has_grades = ~np.isnan(pool.machine).all(axis=0)  # bool[machines]

@@ -157,7 +157,7 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     """The pairs of pool.jsonl as rows of a record, in its order, with numbers from 1 in place of pks.
 
     `State` reads from them which drawn pairs were skipped, and when pairs were born and known: how many rounds
-    there were before a pair came to the pool, and before its judgment in no round.
+    there were before a pair came to the pool, and before it was judged outside rounds.
     """
     names = ("born", "known", "skipped")
     born, known, skipped = (np.array([pair[name] for pair in pairs], np.int64) for name in names)
@@ -166,11 +166,11 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
         pair=np.arange(1, len(pairs) + 1),
         query=zeros,  # `State.joined` gets the keys of query and document beside
         document=zeros,
-        wanted=zeros,  # as is `anchored`, read only to draw more pairs
+        wanted=zeros,  # read only to draw more pairs, as `anchored` is
         born=born,
         known=known,
         waiting=skipped == 0,  # for `State` a drawn pair without a judgment is skipped if no rating is waited for,
-        retired=zeros.astype(bool),  # or if it is retired
+        retired=zeros.astype(bool),
         anchored=zeros.astype(bool),
     )
 

@@ -51,7 +51,7 @@ def features(rank: np.ndarray, cutoff: int, depth: int, machine: np.ndarray | No
         np.log(rank.min(axis=1)),
         in_top.any(axis=1),
     ]
-    # Of the coefficients of these: 0.4 of the mean discount, 0.2 of the largest and of the share above the cutoff.
+    # Of the coefficients of these features.
     prior_means = [0.4, 0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
     by_system = discounts / np.sqrt(np.maximum(retrieving, 1))[:, np.newaxis]
     by_machine = [] if machine is None else [_grade_features(column) for column in machine.T]

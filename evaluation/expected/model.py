@@ -2,7 +2,7 @@
 
 A continuation-ratio model with random effects of queries: for each step from a level to the next, the log odds
 that a document of at least the lower level takes the step are linear in its features, plus a normal effect of the
-query. The posterior is approximated at its mode (Laplace). "The odds" of a step are its log odds throughout.
+query. The posterior is approximated at its mode (Laplace). The names with `odds` are about log odds.
 """
 
 from dataclasses import dataclass, replace

@@ -14,7 +14,7 @@ def order_chances(
     """The chance of a wrong order, and the chance of each system to be the best, float64[systems].
 
     Means are drawn from a normal distribution with this mean and covariance. A draw has a wrong order if any two
-    systems are in it the other way round than in `mean`, and LEAST_DIFFERENCE or more apart. mean:
+    systems are LEAST_DIFFERENCE or more apart in it, and not in the order of `mean`, or equal in `mean`. mean:
     float64[systems]; covariance: float64[systems, systems].
     """
     systems = len(mean)

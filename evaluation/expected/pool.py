@@ -90,7 +90,7 @@ class Pool:
         was made: see `number`. Grades of pairs outside the pool are ignored.
         """
         key = pair_key(self.number[self.query], self.document)  # of each pair of the pool
-        machine = np.full((self.pairs, len(machines)), np.nan)  # nan: no grade
+        machine = np.full((self.pairs, len(machines)), np.nan)
         for column, graded in enumerate(machines):
             # pair, row: the rows of the pool and of the grades that are about the same query and document.
             _, pair, row = np.intersect1d(key, graded.key, assume_unique=True, return_indices=True)

@@ -63,7 +63,7 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     """
     best = rank.min(axis=1)
     systems_at_best = (rank == best[:, np.newaxis]).sum(axis=1)
-    order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))  # the last key is the first to count
+    order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))
     no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
     return Round(
         greedy=rows[order[:size]],

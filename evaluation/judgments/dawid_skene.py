@@ -93,7 +93,7 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
         overall = np.bincount(votes.label, count, classes)
         overall /= overall.sum() or 1  # the rate of each label among all raters; 0 where no pair is of this class
         rate_of_all = overall[votes.label]
-        # Of all calls of the rater of each call.
+        # For each call, the number of all calls of its rater, smoothed.
         total = np.bincount(votes.rater, count)[votes.rater] + smoothing
         # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
         errors[truth] = rate_of_all

@@ -121,8 +121,8 @@ class _Search:
     def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best number of unjudged documents that reach each layer above 0, and below 0: int64[layers] each.
 
-        The best numbers make N + W - z (I + W) greatest, or for the least ratio least. That sum is the same as
-        N - z I + (1 - z) W. z is `ratio`, float64[queries].
+        The best numbers make N + W - z (I + W) greatest or, in the search for the least ratio, least. That sum is
+        the same as N - z I + (1 - z) W. z is `ratio`, float64[queries].
         """
         case = self.case
         # Each layer has its own best number above 0 for the greatest ratio, and below 0 for the least one. On the

@@ -25,7 +25,7 @@ class Definition:
     parameters: tuple[str, ...] = ()
     why_undefined: int = NOTHING_TO_FIND  # what a nan of the function means
     needs_no_judgment: bool = False  # has a value for a query without judgments, though it counts in no mean
-    reads_judgments: bool = True  # of the ranked documents: no value where unjudged=require and one has none
+    reads_judgments: bool = True  # of ranked documents: no value under unjudged=require if it reads an unjudged
     skips_unjudged: bool = False  # ignores unjudged documents, whatever grade is assumed for them
     sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
     counts: bool = False  # a number of documents: it also has a total over queries, and no upper bound

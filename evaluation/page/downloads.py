@@ -34,7 +34,7 @@ def files(*names: str, many: Iterable[str] = ()) -> Callable[[Callable[..., File
     """
 
     def decorator(view: Callable[..., Files]) -> View:
-        @readers_page  # for analysts and admins
+        @readers_page
         @made_in_turn  # 503 while too many other files are made
         @with_options(*names, "raw", many=many)  # raw: see `table_response`
         @wraps(view)
@@ -58,8 +58,8 @@ def table_response(
 ) -> HttpResponse:
     """The response with the rows as the file of this ending, "csv" or "xlsx". nan and None are empty cells.
 
-    CSV is for spreadsheets: it has a byte order mark, and no cell that they would compute. With ?raw=1 it is for
-    programs, as it is. Too many rows for a workbook are refused.
+    CSV is for spreadsheets: it has a byte order mark, and no cell that they would compute. With ?raw=1 it has
+    neither change, for programs. Too many rows for a workbook are refused.
     """
     if ending == "csv":
         lines = spreadsheet.download(chain([header], rows), raw=request.GET.get("raw") == "1")

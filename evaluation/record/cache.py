@@ -73,7 +73,7 @@ def read(collection: Collection, source: Source, version: Version | None = None)
     def update(old: Record, changed_queries: list[int]) -> Record:
         part = record.part(collection, old, changed_queries)  # the record of these queries alone
         ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
-        # Its `values` are those of all grades, and the weights of all raters.
+        # The `values` of `part` are those of all grades, and the weights of all raters.
         return replace(old, ratings=ratings, values=part.values)
 
     data = _current(_records, collection, version, (source.systems, source.ties), load, update)

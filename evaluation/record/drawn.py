@@ -57,7 +57,7 @@ class RoundRows:
 
 
 def pool_rows(collection: Collection) -> PoolRows:
-    """All pairs of the collection, with the columns that PoolRows explains. One database query."""
+    """All pairs of the collection. One database query."""
 
     def one_or_zero(condition) -> Case:
         """1 where the condition holds, else 0: `columns_of` reads numbers alone."""
@@ -81,7 +81,7 @@ def pool_rows(collection: Collection) -> PoolRows:
 
 
 def round_rows(collection: Collection) -> list[RoundRows]:
-    """All rounds, oldest first, with the columns that RoundRows and DrawnRows explain. Two database queries."""
+    """All rounds, oldest first. Two database queries."""
     # `triage` is a member of the JSON in `seen`; None where it has no such member.
     rounds = collection.rounds.order_by("number").values_list(
         "pk", "number", "threshold", "precision", "judged", "seen__triage"

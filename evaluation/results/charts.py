@@ -25,7 +25,6 @@ def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     with_mean = [standing for standing in shown if standing.mean is not None]
     leader = evaluation.standings[0].system
     rows = [as_row(standing, *numbers, leader=standing.system == leader) for standing in with_mean]
-    # neutral: the mean score of an empty list, where negative judgments lift it above 0; else None.
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
@@ -64,7 +63,6 @@ def _expected_chart(evaluation: Evaluation, expected: Expected) -> Chart:
         plain = decimals(standing.mean)
         texts.append(f"{standing.system} {decimals(estimate.mean)} {interval}, plain {plain}")
     alt_text = f"Expected mean {expected.measure} by system, with its 90 % interval for missing judgments: "
-    # neutral: the mean score of an empty list, where negative judgments lift it above 0; else None.
     spec = charts.expected_means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, f"{alt_text}{'; '.join(texts)}.")
 

@@ -105,7 +105,6 @@ def links(left: dict, right: dict) -> dict:
     for pk in left_rows | right_rows:
         row = left_rows.get(pk) or right_rows[pk]
         y = _middle(row)
-        # None: the document is in one of the lists only.
         right_y = _middle(right_rows[pk]) if pk in left_rows and pk in right_rows else None
         if right_y is not None:
             path = f"M0 {y}C36 {y} 36 {right_y} 72 {right_y}"

@@ -23,7 +23,7 @@ def older_texts(collection: Collection) -> int:
 
 
 def trust_of(evaluation: Evaluation) -> dict:
-    """The context about reliability: judged share, holes, undefined queries. There is a system at least.
+    """The context about reliability: judged share, holes, undefined queries. It takes at least one system.
 
     judged: the mean judged share of the systems; look: whether a judged share is so low that the page warns of it;
     holes, places: unjudged documents, of so many in all lists down to the cutoff; undefined, why: queries that do

@@ -145,7 +145,7 @@ class Evaluation:
 
     @property
     def shown(self) -> list[str]:
-        """The names of the fields of `Standing` to show, in the order of SUMMARY, then those of expected values.
+        """The names of the numbers to show, in the order of SUMMARY, then those of expected values.
 
         Left out are bounds that nobody asked for, weighted means where all weights are equal, what only queries
         drawn from a log have, and totals where no measure counts documents.

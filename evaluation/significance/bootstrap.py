@@ -39,7 +39,6 @@ def bootstrap_interval(
     # Chunks of resamples: how often each query is drawn, n times in all.
     counts = _cached_resamples(n, draws, seed) if n * draws <= MOST_CACHED_BYTES else resamples(n, draws, seed)
     # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
-    # Each resample draws n queries, which is what a row of `counts` adds up to.
     deviations = np.concatenate(list(weighted_sums(counts, columns - mean, heaviest=n))) / n  # [draws, columns]
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = mean + np.quantile(deviations, tails, axis=0) * np.sqrt(n / (n - 1))

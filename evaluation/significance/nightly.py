@@ -76,7 +76,7 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
     drops = drops_of(readings, signs)
     largest_first = np.sort(drops[~crossed_before])[::-1]
     may_cross = int(may_spend * signs.flips) - int(crossed_before.sum())
-    # Flips cross strictly above the threshold. So it is the first statistic that may not cross: then at most
+    # Flips cross strictly above the threshold. So it is the largest statistic that may not cross: then at most
     # `may_cross` flips do. It is inf where none may cross, and -inf where all may.
     threshold = np.inf
     if may_cross > 0:

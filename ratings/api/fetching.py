@@ -115,7 +115,7 @@ def fetch_json(job: Job) -> dict:
         "message": progress.message,
         "started_at": job.started_at,
         "ended_at": job.ended_at,
-        "rankings": report.get("counts", {}).get("new", 0),  # what is new of a fetch are rankings
+        "rankings": report.get("counts", {}).get("new", 0),  # a fetch brings nothing but rankings
         "gaps": [{"query": query, "problem": problem} for query, problem in report.get("failed", [])],
         "twice": report.get("twice") or None,
         "facts": report.get("facts", []),

@@ -86,13 +86,13 @@ def change(collection: Collection, wanted: Change, *, base: int) -> None:
     try:
         with transaction.atomic():
             _write(locked, wanted)
-    # Somebody added the same value meanwhile, or gave a grade that is removed.
+    # Somebody gave a grade that is removed.
     except (IntegrityError, RestrictedError) as error:
         raise Outdated from error
     locked.relevant_from = wanted.relevant_from
     locked.scale_version += wanted.changes_grades  # True counts as 1
     locked.save(update_fields=["relevant_from", "scale_version"])
-    locked.touch()  # a new version of the data, for which numbers are computed again
+    locked.touch()  # so that numbers are computed again
     note(
         Act.SCALE,
         locked,

@@ -30,7 +30,7 @@ class Gone(Exception):
 
 def counts(collection: Collection) -> dict[str, int]:
     """Name → the number of such rows, which a deletion hides and a removal deletes. One query for each name."""
-    # In these three states an import is over, and its files are deleted. In all others they are still stored.
+    # In these three states a job is over, and its files are deleted.
     with_files = collection.jobs.exclude(state__in=[Job.State.PUBLISHED, Job.State.CANCELLED, Job.State.UNDONE])
     files = chain.from_iterable(with_files.values_list("files", flat=True))
     return {

@@ -63,7 +63,6 @@ def _collection_with_flags() -> QuerySet:
     }
     # Wrapped, so that `Exists(…) | Exists(…)` becomes a column, too.
     flags = {f"has_{name}": ExpressionWrapper(Q(has), BooleanField()) for name, has in conditions.items()}
-    # `written` includes collections without a slug.
     collections = Collection.written.filter(pk=Blank("collection", Collection, "id")).order_by()
     return collections.only("pk").annotate(**flags)
 

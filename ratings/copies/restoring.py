@@ -111,7 +111,7 @@ def _record(table: Table, line: bytes) -> dict[str, Any]:
     for name in table.archive:
         column = table.model._meta.get_field(name)
         if column.is_relation or isinstance(column, PackedArrayField):
-            continue  # `Restoring` converts references to rows, and the lists of a ranking
+            continue  # references, and the lists of a ranking: `Restoring` converts them
         try:
             record[name] = stored(column, record[name])
         except ValueError as error:
@@ -305,7 +305,7 @@ class Restoring:
                 self._refuse(table, number, problem)
             if table.model is Collection and records:
                 self.collection_values = dict(records[0][1])
-            # The file may have other lines than its number says, which is refused below: hence both guards.
+            # The file may have more or fewer lines than the manifest says, which is refused below.
             share = min(1.0, checked_lines / max(expected_lines, 1))
             progress(f"checking {table.member}", share, checked_lines)
             if self.report.refused >= REFUSALS_KEPT:

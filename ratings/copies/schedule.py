@@ -54,7 +54,7 @@ def back_up_if_due(*, now: datetime | None = None) -> None:
     """
     now = now or timezone.now()
     try:
-        # `add` returns False where another worker's claim has not expired.
+        # `add` returns False while a claim has not expired, also this worker's own after a failure.
         if not _is_due(now) or not cache.add(CLAIM_KEY, True, CLAIM_SECONDS):
             return
     except OSError as error:  # of the folder or the store

@@ -64,7 +64,7 @@ def as_json(value: Any) -> str:
 def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
     """A result of `plain` in the form that `database.bulk.insert` takes. Raises ValueError for any other value.
 
-    `field`: that of the column for which the value is. `ours`: it came from a database of Idealist, which has
+    `field`: that of the column that gets the value. `ours`: it came from a database of Idealist, which has
     checked it: validators and choices are left out.
     """
     if value is None:

@@ -220,7 +220,6 @@ def _column_of_each_role(
     ValueError where two columns are equally likely.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
-    # Without roles for which people chose no column ("") or a list of columns.
     column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
     column.pop(SEVERAL.get(kind, ""), None)  # a role of several columns has no place here
     for role, likeliest_first in usual_names.items():

@@ -140,7 +140,7 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
     if number := element.get("number") or element.get("id") or element.get("num"):
         parts["key"].append(number)
     if _name(element) == "query":
-        part_of_tag = _OF_QUERY | part_of_tag  # the tags that people chose win
+        part_of_tag = _OF_QUERY | part_of_tag  # chosen tags and those of _PARTS win
         if (text := element.text or "").strip():
             parts["title"].append(text)
     for child in element:  # what unknown tags hold is of the part "", which `_topic` leaves out

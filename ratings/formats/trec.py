@@ -282,7 +282,7 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
 def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
     """The lines with a single blank between two cells and none at an end, and how many bytes are gaps (`_gaps`).
 
-    If they are more than the cells need, the lines still have a control character, which `_gaps` counts, too.
+    If there are more gaps than the cells need, a control character is left, which `_gaps` counts, too.
     (b"", 0) where the lines have a character that Arrow takes otherwise than `_line_by_line` does.
     """
     text = lines.replace(b"\t", b" ")

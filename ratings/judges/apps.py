@@ -9,7 +9,7 @@ class JudgesConfig(AppConfig):
     name = "ratings.judges"
 
     def ready(self) -> None:
-        """Register what other rooms, the packages of `ratings`, call here: runs that are due, a pause, and checks.
+        """Register what other rooms, the packages of `ratings`, call here: due runs, a pause, checks of archives.
 
         They do not import this room, which can be taken out. `later` names a function of it, whose module is
         imported at the first call.

@@ -17,7 +17,7 @@ def check_run(line: Line) -> None:
 
 
 def check_version(line: Line) -> None:
-    """Raises ValueError for fields that no JudgeVersion has. Replaces `sampling` and `parts` by checked forms."""
+    """Raises ValueError for values that no JudgeVersion can have. Puts checked `sampling` and `parts` in place."""
     line["sampling"] = checked_sampling(line["sampling"])
     if line["parts"] != {}:  # {}, the default of the field, stays
         line["parts"] = Presented.read(line["parts"]).as_json()

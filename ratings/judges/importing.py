@@ -64,7 +64,7 @@ class GradesImport(RatingsImport):
     def _keep_one_machine(self, chosen_machine: str | None) -> None:
         """Keep only the grades of the chosen machine, or without a choice those of the only one.
 
-        Refuse the import if there are several and none is chosen, or if the chosen one gave no grade.
+        Refuse the import if there are several and none is chosen, or if only others gave grades.
         """
         machines = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
         if chosen_machine is None and len(machines) == 1:

@@ -91,7 +91,7 @@ def _add_rows(run: JudgeRun, asks: Sequence[tuple]) -> None:
         )
     key_fields = choosing.KEY_FIELDS[model]  # the names of the fields of an ask
     new_asks = wanted_asks - _take_over_rows(run, wanted_asks)
-    # In the order of `asks`, which is that of the calls.
+    # In the order of `asks`: pairs are asked about in the order of their rows.
     for piece in batched((ask for ask in asks if ask in new_asks), choosing.ROWS_PER_STATEMENT):
         keys = (dict(zip(key_fields, ask, strict=True)) for ask in piece)
         rows = [model(run=run, version_id=version.pk, **key) for key in keys]
@@ -241,7 +241,7 @@ class _Work:
         self.unstored: list[Answer] = []  # rows that are filled and not in the database yet
         self.spent = run.cost
         self.failures = 0  # of calls, in a row
-        self.last_failure = ""  # its message
+        self.last_failure = ""  # the message of the last one
         self.has_graded = run.graded > 0  # whether any pair of the run has a grade
         self.ungraded = 0  # pairs that ended without a grade, while none has one: at MOST_UNGRADED the run pauses
         self.stop: tuple[str, str] | None = None  # the state in which the run is to end, and why

@@ -32,7 +32,7 @@ def remind_due() -> int:
     # A person who rates in several collections gets one mail a day, too.
     reminded_users = set(Rater.objects.filter(reminded_at__gte=now - DAY).values_list("user", flat=True))
     number = 0
-    longest_ago_first = F("reminded_at").asc(nulls_first=True)  # first of all, who never was
+    longest_ago_first = F("reminded_at").asc(nulls_first=True)  # those who never were come first
     for rater in waiting.select_related("collection", "user").order_by(longest_ago_first, "pk"):
         if rater.user and rater.user_id not in reminded_users and _remind(rater, rater.user, now):
             reminded_users.add(rater.user_id)

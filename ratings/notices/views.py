@@ -72,7 +72,6 @@ def make_webhook(request: SignedInRequest, collection: Collection) -> HttpRespon
         return notices_page(request, collection, webhook=form)
     form.save()
     note(Act.NOTICES, collection, about=host_in(receiver.address))
-    # `reach_of` has host, why_closed and can_be_allowed.
     shown = {"receiver": receiver, "secret": secret_of(receiver), **reach_of(receiver)}
     return render(request, "ratings/webhook.html", {**frame(collection, SECTION), **shown})
 
@@ -144,7 +143,6 @@ def notices_page(request: SignedInRequest, collection: Collection, **forms) -> H
     }
     if collection.role == Role.ADMIN:
         receivers = collection.receivers.filter(user=None)
-        # `reach_of` has host, why_closed and can_be_allowed.
         webhooks = [{"receiver": receiver, **reach_of(receiver)} for receiver in receivers]
         sent = Delivery.objects.filter(receiver__collection=collection).select_related("receiver__user", "notice")
         context |= {

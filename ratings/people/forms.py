@@ -107,7 +107,7 @@ class TokenForm(forms.Form):
     def clean(self) -> None:
         """Replace the slug by its collection, and refuse scopes that the user does not have there.
 
-        More than MOST_TOKENS tokens of the user are refused, too.
+        More than MOST_TOKENS new tokens of the user in a day are refused, too.
         """
         cleaned = self.cleaned_data
         if self.errors:  # a field is refused already, so its value is missing here

@@ -32,7 +32,7 @@ def links_page(
     context = frame(collection, "people") | {
         "links": links,
         "sent": mailed,
-        "last_days": last_days,  # on which links end: who is invited again has the number of days of before
+        "last_days": last_days,  # several, since a new link lasts as many days as the former one
         "same_role": roles[0] if len(roles) == 1 else "",  # "" where they differ
         # The text of a file to save: a line for each person, with a tab between name and link.
         "file": "".join(f"{link['name']}\t{link['address']}\r\n" for link in links),

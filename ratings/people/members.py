@@ -290,8 +290,8 @@ def may_set_password(by: User, membership: Membership) -> bool:
         return False
     if user.user_permissions.exists() or user.groups.exists():  # such as the right to make collections
         return False
-    # The account must be a member of no collection in which `by` is not admin. There it would open the documents,
-    # even as a rater. A superuser is admin of every collection.
+    # The account must be a member of no collection in which `by` is not admin: the new password would open its
+    # documents, even to a rater. A superuser is admin of every collection.
     administered = Membership.objects.filter(user=by, role=Role.ADMIN).values("collection")
     memberships_elsewhere = Membership.objects.filter(user=user).exclude(collection__in=administered)
     return by.is_superuser or not memberships_elsewhere.exists()

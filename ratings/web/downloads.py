@@ -27,7 +27,7 @@ class Busy(Exception):
 
 @contextmanager
 def turn(account: int) -> Iterator[None]:
-    """A context in which a file is made for the account. This process makes FILES_AT_ONCE files at once at most.
+    """A context in which a file is made for the account. A process makes at most FILES_AT_ONCE at once.
 
     Raises Busy if a file is made for the same account, or so many for others.
     """

@@ -47,7 +47,7 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         # Probes are documents that try to deceive the judge. They do if it gives them the grade `least` or more.
         "probed": probe_results(collection, [version] if version else []),
         "least": short_value(collection.relevant_from),
-        "top": TOP_RANKS,  # the bias on a system is that on the pairs of its first places, so many
+        "top": TOP_RANKS,  # how many first places of a system its bias is about
         "charts": {},
     }
     if against and against.count():

@@ -132,10 +132,10 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
         return {}
     # Of two baselines the first is taken as the baseline, and the second as the release.
     baseline, release = (first, second) if first in chosen else (second, first)
-    anchors = [name for name in chosen if name != release]  # the release is compared with all baselines
+    anchors = [name for name in chosen if name != release]  # the release is compared with all other baselines
 
     make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
-    # From the cache, as expected gains take seconds for a large pool. `count` is for any small value.
+    # From the cache, as expected gains take seconds for a large pool.
     gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), make)
     by_anchor = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": by_anchor[baseline]}

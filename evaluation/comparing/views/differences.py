@@ -48,10 +48,7 @@ PARAMETERS = ("baseline", "system", "segment", "sort", "q", "page")
 @readers_page
 @with_options(*PARAMETERS)
 def differences(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
-    """The page of the pair in the address. Where it names none, also of the best system against all its rivals.
-
-    The rival on a query is the best of the other systems there.
-    """
+    """The page of the pair in the address. Where it names none, also of the best system against all its rivals."""
     evaluation = evaluated(collection, asked)
     context = page(request, collection, "compare", asked) | {"ranked": list(evaluation.means)}
     pair = pair_in(request, evaluation)
@@ -73,7 +70,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         **by_segment(on_segments, result, whole["difference"]),
         **table(request, rows, result, on_segments),
     }
-    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}  # from `pictured`, `by_segment`
+    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}
     if not (request.GET.get("baseline") or request.GET.get("system")):
         # pair[1]: the best system.
         rivals = against_rivals(collection, evaluation, pair[1])
@@ -86,7 +83,7 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
 def pair_in(request: HttpRequest, evaluation: Evaluation) -> tuple[str, str] | None:
     """(baseline, system) of the address; for a missing one, the best system that is not the other one.
 
-    None where nothing can be compared. Raises CannotAnswer for a name that cannot be compared.
+    None where nothing can be compared. Raises CannotAnswer or, for an unknown system, WrongOption.
     """
     baseline, system = request.GET.get("baseline", ""), request.GET.get("system", "")
     ranked = list(evaluation.means)  # best first
@@ -212,7 +209,7 @@ def by_segment(on_segments: Sequence[OnSegment], result: Compared, overall: floa
     tags = [on_segment for on_segment in on_segments if on_segment.segment.kind == segments.TAG]
     return {
         "segments": on_segments,
-        "tested": sum(not on_segment.few for on_segment in on_segments),  # few: too few queries for a test
+        "tested": sum(not on_segment.few for on_segment in on_segments),
         "differing": [on_segment for on_segment in on_segments if on_segment.significant],
         "tags_left_out": table.remember("tags_left_out", lambda: segments.tags_left_out(table.record.queries)),
         "overlap": len(tags) > 1,  # a query with several tags is in several segments

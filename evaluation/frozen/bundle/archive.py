@@ -51,7 +51,7 @@ def _files(frozen: FrozenEvaluation) -> Iterator[tuple[str, int, Iterable[bytes]
     """
     evaluation = evaluation_of(frozen)
     charts = figures.figures(evaluation)
-    tests = comparisons(evaluation)  # None: fewer than two systems have a mean
+    tests = comparisons(evaluation)
     document = csv_and_json.document(evaluation, per_query=True)
     yield "README.md", 0, [texts.readme(frozen, charts, tests is not None).encode()]
     for file in files_of(frozen):

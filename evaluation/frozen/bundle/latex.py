@@ -42,7 +42,7 @@ def escaped(text: str) -> str:
 def table(frozen: FrozenEvaluation, evaluation: Evaluation) -> str:
     """The LaTeX table: by system, best first, the mean of the first measure with interval, n and judged share."""
     measure = evaluation.measures[0]
-    further_columns = [name for name in MORE if name in evaluation.shown]  # shown: the numbers that it has
+    further_columns = [name for name in MORE if name in evaluation.shown]
     columns = [
         "System",
         escaped(str(measure)),

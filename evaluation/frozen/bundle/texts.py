@@ -43,7 +43,7 @@ def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | 
 
 
 def run_metadata(frozen: FrozenEvaluation, system: System) -> dict[str, Any]:
-    """What the frozen evaluation knows of the run of a system, by the names of ir_metadata, a format for that."""
+    """What the frozen evaluation knows of the run of a system, in the names of the format ir_metadata."""
     facts, measures = about(frozen), settings_of(frozen).measures
     return {
         "tag": system.tag,

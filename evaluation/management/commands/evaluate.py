@@ -68,7 +68,7 @@ def evaluation_of(collection: Collection, measures: list[str], systems: list[str
     if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
     first_measure, other_measures = next(iter(measures), None), measures[1:]
-    with refusing(outcome=""):  # a refusal says what is wrong, and nothing about what was written
+    with refusing(outcome=""):
         asked = asked_in(collection, first_measure, systems, arguments)
         with_bounds: list[Measure | str] = [asked.measure, *other_measures] if arguments["bounds"] else []
         evaluation = scores.evaluate(collection, asked, other_measures, with_bounds)
@@ -212,7 +212,7 @@ def as_table(evaluation: Evaluation, per_query: bool) -> str:
     """The text table of means, with `per_query` one of each measure by query, and below them the options."""
     shown = evaluation.shown
     columns: list[tuple[str, Column]] = [("system", "system"), ("measure", "measure")]
-    columns += [COLUMNS[name] for name in COLUMNS if name in shown]  # in the order of COLUMNS
+    columns += [COLUMNS[name] for name in COLUMNS if name in shown]
     rows = [
         {"system": standing.system, "measure": standing.measure, **standing.row(shown)}
         for standing in evaluation.by_column.values()  # one for each system and measure

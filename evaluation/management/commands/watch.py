@@ -67,7 +67,7 @@ def watch_of(collection: Collection, name: str) -> Watch:
 
 def do(act: str, watch: Watch, value: Any, name: str) -> None:
     """Do one of ACTS. value: of its option; name: of the watch, for a new one. Raises Refused."""
-    with refusing(""):  # without a sentence on what was not done
+    with refusing(outcome=""):
         match act:
             case "make":
                 setting_up.set_up(watch, facts_in(value) | {"name": name})

@@ -106,7 +106,7 @@ def named_means(collection: Collection, context: dict) -> Chart:
 def pictures(evaluation: Evaluation) -> dict:
     """The context of the charts and of the tables below them.
 
-    differ, heat, heads, matrix: of the scores by query and system; curve: the standings of each system at these
+    differ, heat, heads, matrix: of the scores by query and system; curve: the standings of each system at the
     cutoffs; gains: the standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the
     asked one.
     """
@@ -119,7 +119,7 @@ def pictures(evaluation: Evaluation) -> dict:
         "matrix": matrix(evaluation, grid),
         "cutoffs": [measure.cutoff for measure in cutoffs],
         "curve": evaluation.across(cutoffs),
-        "gains": evaluation.across(evaluation.asked.cumulative),  # CG, DCG and IDCG
+        "gains": evaluation.across(evaluation.asked.cumulative),
         "gain_labels": evaluation.asked.labels_beside(evaluation.asked.cumulative),
         "charts": {
             "means": means_chart(evaluation),

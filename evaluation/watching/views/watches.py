@@ -44,7 +44,7 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
     charts = pictures.charts(watch, points)
     context = frame(collection, SECTION) | {
         "watch": watch,
-        "last": told[-1] if told else None,  # the point of the last night that is no gap
+        "last": told[-1] if told else None,
         "gap": points[-1].night if points and points[-1].means is None else None,  # the last night, if it is a gap
         "alarms": watch.open_alarms(),
         "sides": trend.sides(watch, told[-1].verdicts if told else {}),  # both baselines, with the last verdicts

@@ -164,7 +164,7 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     values = {  # of the blanks of the statements
         **parameters(me, now, taken_ids),
         "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
-        "start": order.start_point(me.pk, me.last_pair),  # a lot
+        "start": order.start_point(me.pk, me.last_pair),
     }
     key = StatementKey(me.collection.order, me.restricted, count, n_taken=len(padded(taken_ids)))
     if me.restricted and not _any_candidate_statement(key)(**values):
@@ -175,7 +175,7 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
     quota = quota_for(me, holding, count)
-    # 0 or less where the rater holds already what `count`, their limit or their share allows.
+    # One is 0 or less where the rater already holds what `count`, their limit or their share allows.
     if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
     first_group = [Candidate(*row) for row in chain(*candidate_lists)]
@@ -411,7 +411,7 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     tasks = count - holding.tasks
     if tasks > 0 and me.limit is not None:
         tasks = min(tasks, me.limit - graded(me) - holding.tasks)
-    if tasks <= 0 or me.plenty:  # `plenty`: at least PLENTY_OPEN assignments are open
+    if tasks <= 0 or me.plenty:
         return Quota(tasks, candidates=tasks)
     share = max(fair_share(me), 1)  # fair_share is 0 where fewer assignments wait than there are raters
     if holding.tasks + tasks <= share:

@@ -67,7 +67,7 @@ def differing(collection: Collection, rows: Sequence[ImportedRating]) -> list[Im
     changed = []
     for row in rows:
         key = row.rater, row.query_id, row.document_id
-        rating_id, revision, content = stored.get(key, (None, None, None))  # without a stored one all are None
+        rating_id, revision, content = stored.get(key, (None, None, None))
         if content != (row.value, row.reason, row.comment):
             changed.append(row._replace(rating_id=rating_id, revision=revision))
     return changed
@@ -123,7 +123,6 @@ def record_staged(job: Job, *, now: datetime | None = None) -> None:
         cursor.execute(_PAIRS, params)  # makes those that are missing
         if without_loops:
             cursor.execute("SET LOCAL enable_nestloop = off")
-        # _NEW inserts ratings, _CHANGED updates ratings, and _EVENTS inserts events.
         cursor.execute(_NEW, params)
         recorded = cursor.rowcount
         cursor.execute(_CHANGED, params)

@@ -17,7 +17,7 @@ from .wanting import chunks
 
 @transaction.atomic
 def leave_out(rater: Rater, *, now: datetime | None = None) -> int:
-    """Stop counting the rater's ratings, and end their leases. Returns how many assignments they no longer fill.
+    """Let the rater's ratings count no more, and end their leases. Returns how many assignments they fill no more.
 
     The ratings stay. Of these assignments, surplus grades of other raters fill some, those of retired pairs are
     deleted, and the others are open again.
@@ -32,7 +32,7 @@ def leave_out(rater: Rater, *, now: datetime | None = None) -> int:
 
 @transaction.atomic
 def count_again(rater: Rater, *, now: datetime | None = None) -> int:
-    """Count the rater's ratings again. Returns how many assignments their grades fill again.
+    """Let the rater's ratings count again. Returns how many assignments their grades fill again.
 
     A grade of a pair that others rated or hold meanwhile fills none, and counts all the same.
     """

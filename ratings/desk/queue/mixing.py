@@ -59,7 +59,7 @@ def to_warm_up(me: Rater) -> QuerySet:
 
 
 def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
-    """Make `me` hold `count` warm-ups, with those that they put off, but at least one that they did not put off.
+    """Make `me` hold `count` warm-ups, also those that they put off, and at least one that they did not put off.
 
     Those that they did not put off come in rounds, each with one pair of every grade, in random order. Raters
     should see every grade early: those who first see only irrelevant documents grade higher afterwards.
@@ -106,7 +106,7 @@ def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
     At most `choice.quota.tasks` items. Gold and repeats come only before a new candidate, never after the last
-    one: such a place would give them away. Where only one more item fits, that candidate itself is left out.
+    one: such a place would give them away.
     """
     collection, most = me.collection, choice.quota.tasks
     mixes_in = collection.gold_share or collection.repeat_share
@@ -217,7 +217,6 @@ class Mix:
         if place in group.filled_places:
             return None  # extra gold was placed here already
         if extra_to_come := self._extra_gold_to_come(key):
-            # The mark of this place is the last of those so far.
             is_empty = self._stays_empty(key, marks_so_far, extra_to_come)
             return None if is_empty else group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.

@@ -81,7 +81,7 @@ def _oldest_round(free: QuerySet) -> QuerySet:
 
 class Order(NamedTuple):
     group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
-    group_field: str  # of a Candidate, which stands for its group in `seen`
+    group_field: str  # the field of a Candidate that stands for its group in `seen`
     # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
     by_query: bool = False
 

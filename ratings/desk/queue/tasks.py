@@ -76,7 +76,7 @@ def _task_of(pair: Pair) -> Task:
 def in_turn(leased: Sequence[Assignment], checks: Iterable[Check]) -> list[Task]:
     """The tasks of leased assignments, which `with_own` annotated, and of checks, sorted by turn.
 
-    A check is a warm-up or a repeat. The turn is the position of a task among those that the rater holds.
+    The turn is the position of a task among those that the rater holds.
     """
     # Usually none: a rater seldom holds a pair that they have rated.
     rating_ids = [row.own_rating for row in leased if row.own_rating]

@@ -41,12 +41,12 @@ def undo(
     earlier = event_of_key(me, client_key)  # the event of this undo, if the request is a retry
     if earlier:
         is_retry = earlier.kind == Kind.UNDO and act in (None, earlier.undoes.client_key)
-        if not is_retry:  # another act has the key, be it an undo of another act than `act`
+        if not is_retry:  # another act has the key, or an undo of another act
             raise KeyUsed
     event = earlier.undoes if earlier else _act_to_undo(me, act)
     if event is None:
         return None
-    check = _check_of(me, event)  # the repeat that the act was about; None: it was about a pair
+    check = _check_of(me, event)  # the repeat that the act answered or put off, or None
     if not earlier:
         refuse_excess(me, event.pair)
         if check:

@@ -83,8 +83,8 @@ def _beyond(rows: Iterable[Assignment], wanted: int, now: datetime) -> tuple[lis
 
     def rank(row: Assignment) -> int:
         if row.state == State.LEASED:
-            return 1 if row.leased_until >= now else 2  # held, or expired
-        return 0 if row.state == State.DONE else 3  # done, or open
+            return 1 if row.leased_until >= now else 2
+        return 0 if row.state == State.DONE else 3
 
     by_rank: tuple[list, list, list, list] = [], [], [], []  # those beyond the number
     number_of_pair = Counter[int]()  # pair id → how many of its assignments came so far

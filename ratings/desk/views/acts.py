@@ -134,7 +134,7 @@ def skip_pair(request: HttpRequest, rater: Rater, token: UUID) -> HttpResponse:
 
 @act_of_rater
 def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """Take back an act of the rater. Returns its task as JSON (None: nothing was undone), or the page of the task.
+    """Take back an act of the rater. Returns its task as JSON (None: nothing was undone), or a redirect to a page.
 
     The form has `client_key`, the key of this request, and `act`, that of the act to take back; without it, the
     last act. `revision`: that of the rating after the undo, on which the script bases the next save.

@@ -68,7 +68,7 @@ class DocumentsImport(Import):
         that differs is a query of the collection. `file`: the number of `source` among the files.
         """
         names, varying, difference = self._compare_repeated_rows(file, source)
-        if difference is None:  # no field differs
+        if difference is None:
             return
         if not source.of_pairs and not any(self._are_queries(examples) for examples in varying.values()):
             first, row, name = difference
@@ -85,7 +85,7 @@ class DocumentsImport(Import):
     def _compare_repeated_rows(
         self, file: int, source: Source
     ) -> tuple[set[str], dict[str, set[str]], tuple[Row, Row, str] | None]:
-        """The fields of documents with several rows, those that differ between them, and the first difference.
+        """The fields in first rows of repeated documents, those that differ, and the first difference.
 
         Fields that differ: name -> some of the values. First difference: two rows of a document, and the name of a
         field; None for none. Rows with another title, body or url than the first one are refused.

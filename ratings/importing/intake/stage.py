@@ -78,7 +78,7 @@ class Import:
         count = 0  # rows, also refused ones
         shown_count = 0  # the count at the last call of `progress`
         for row in _within_budget(source, read(source)):
-            count += len(row) if isinstance(row, Stretch) else 1  # a stretch holds several lines of a run
+            count += len(row) if isinstance(row, Stretch) else 1
             if count >= shown_count + ROWS_PER_TICK:
                 self.progress(source.name, source.share, count)
                 shown_count = count

@@ -136,7 +136,7 @@ class ImportForQueries(Import):
 
 
 def spelling_difference(unknown: Keys[str], names: Names) -> str:
-    """How a name in the file differs from a name in the collection that has the same letters and digits.
+    """How an unknown name differs from a name in the collection that has the same letters and digits.
 
     Of several such names in the file the first one counts; "" for none. `unknown`: the names in the file.
     """

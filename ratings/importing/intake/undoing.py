@@ -138,7 +138,7 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     # An admin who asks for a rating again undoes its event (`desk.queue.asking_again`).
     if n := job.events.filter(undone_by__isnull=False).count():
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} asked again. What was asked stands."
-    # Undone, each rating gets the value of the last event before it again.
+    # Undoing gives each rating the value of the last event before that of this import.
     events = job.events.annotate(former_value=Subquery(earlier_events.values("value")[:1])).order_by()
     former_values = events.filter(former_value__isnull=False).values_list("former_value", flat=True).distinct()
     scale = set(job.destination.grades.values_list("value", flat=True))

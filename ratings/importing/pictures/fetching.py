@@ -50,7 +50,7 @@ class Fetching:
     wanted until it is ready, in two sizes, or refused, with a problem. The presentation says what raters see of a
     document or query, in parts; those of the kind "image" name the sources of pictures.
 
-    `bring`: returns the bytes at an address, or raises ValueError; None: from the web, by hosts that are allowed.
+    `bring`: returns the bytes at an address, or raises ValueError; None: from the web, from allowed hosts.
     """
 
     def __init__(

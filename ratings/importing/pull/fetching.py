@@ -82,7 +82,7 @@ def fetched(
         if status == 200:
             return content
         if status not in RETRIED or tried == limits.tries:
-            break  # to the refusals below
+            break
         limits.pause(min(_pause(answer_headers.get("Retry-After"), tried), limits.time_left()))
     if 300 <= status < 400:
         raise Redirected(answer_headers.get("Location", ""))

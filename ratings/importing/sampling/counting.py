@@ -139,7 +139,7 @@ def _count(row: searches.Search, counts: dict[tuple[str, str, str], int], log: L
     """Add one line of a log to the counts, by (text, stratum, id), and its day to those of the log."""
     key = row.text, row.stratum, row.id
     if row.id:
-        # Not added up: lines with one id are of one search. `_add_up` takes their greatest count, too.
+        # Not added up: lines with one text and id are of one search. `_add_up` takes their greatest count, too.
         counts[key] = max(counts.get(key, 0), row.searches)
         log.has_ids = True
     else:

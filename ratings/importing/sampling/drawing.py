@@ -103,7 +103,7 @@ def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.
 def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray) -> np.ndarray:
     """The places of the queries that are drawn, sorted: int64[drawn].
 
-    They are hit on the line by points at start, start + 1, … On it a query is as long as its chance.
+    On the line each query is as long as its chance. Points at start, start + 1, … hit those that are drawn.
     chance: float[counts], of a query with each count. start: a random number, 0 <= start < 1.
     order: int64[counts], of the counts on the line, as from `mixed`.
     """
@@ -167,7 +167,7 @@ def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> lis
         open_shares = np.where(sizes < limits, shares, 0.0)  # a full stratum gets no more
         exact = places_left * open_shares / open_shares.sum()  # places with fractions
         more = np.minimum(np.floor(exact), limits - sizes).astype(np.int64)
-        if not more.any():  # less than one place for each: one place goes to the largest fraction
+        if not more.any():  # less than one place for each: one place goes to the largest of them
             more[np.argmax(exact)] = 1
         sizes += more
         places_left -= int(more.sum())

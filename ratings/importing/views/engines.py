@@ -44,7 +44,7 @@ def engines(request: HttpRequest, collection: Collection) -> HttpResponse:
     context = {
         **frame(collection, SECTION),
         "engines": collection.engines.all(),
-        "dialects": Engine.Dialect.choices,  # the kinds
+        "dialects": Engine.Dialect.choices,
         # Hosts, in all collections: only superusers manage them.
         "allowed": AllowedHost.objects.filter(purpose=ENGINES) if request.user.is_superuser else [],
         **paged(request, fetches_of(collection), ROWS_PER_PAGE),  # "page" of the fetches, "numbers" of its pages

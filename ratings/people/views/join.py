@@ -89,7 +89,7 @@ def with_new_account(request: HttpRequest, invitation: Invitation) -> HttpRespon
         form.add_error("username", NAME_TAKEN)
         return join_page(request, invitation, new=form, status=400)
     attempt.uncount()
-    choose(user, get_language())  # the account keeps the language of this page
+    choose(user, get_language())
     welcome(request, invitation)  # for its message only: `enter` redirects, by way of the sign-in
     return entering.enter(request, user, entering.PASSWORD, destination(invitation))
 

@@ -122,7 +122,7 @@ class Progress:
             "too fast to have read": is_unread,
             "fewer gold hits than all raters together": work.gold.below(self.gold),
             "agrees less with themselves than all raters do": work.repeats.below(self.repeats),
-            "less than a third of the usual time": is_fast and not is_unread,  # unless the first hint applies
+            "less than a third of the usual time": is_fast and not is_unread,
         }
         return [hint for hint, applies in hints.items() if applies]
 
@@ -236,7 +236,7 @@ def _add_passed(works: dict[int, Work], ratings: QuerySet) -> tuple[dict[int, se
     """`Progress.passed` and `Progress.broken`, each pair id → ids of raters, without raters who are left out.
 
     A rater passes a pair by "cannot judge", or by a skip if they have not graded it since. Also counts all "cannot
-    judge" in `cannot` of each work, and all skips that were not undone in `put_off`: of raters who are left out,
+    judge" in `cannot` of each work, and in `put_off` all skips that were not undone: of raters who are left out,
     too. Ratings without a grade are taken off `graded`, which has all ratings.
     """
     passed = defaultdict[int, set[int]](set)

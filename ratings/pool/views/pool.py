@@ -204,7 +204,7 @@ def holes_page(request: HttpRequest, collection: Collection, form: HolesForm) ->
     """
     status = 200 if form.is_valid() else 400
     context = {
-        # The current entry of the navigation: only admins have "pool" there.
+        # Only admins have "pool" in the navigation.
         **frame(collection, "pool" if collection.role == Role.ADMIN else "results"),
         "form": form,
         "systems": collection.systems.all(),

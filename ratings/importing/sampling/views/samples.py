@@ -79,6 +79,6 @@ def sampled_csv(request: HttpRequest, collection: Collection, pk: int):
         rows.append([*facts, row.place, key, text, row.count, row.chance, row.stratum, row.left_out])
     name = f"{collection.slug}-sample-{sample.number}.csv"
     audit.note(audit.Act.EXPORTED, collection, about=name)
-    # Raw: without what is added for spreadsheets, an apostrophe before what they would compute and a mark.
+    # Raw: without the apostrophes and the byte order mark that are added for spreadsheets.
     lines = spreadsheet.download([CSV_COLUMNS, *rows], raw=request.GET.get("raw") == "1")
     return downloads.sent(downloads.whole_file(lines), name)
