@@ -19,7 +19,7 @@ from ratings.importing.intake.runs import RunReading
 from ratings.models import Collection, Scope
 from ratings.web.downloads import made_in_turn
 from ratings.web.problems import Problem
-from ratings.words import as_sentence, counted
+from ratings.words import as_sentence
 
 from . import record, scores
 from .comparing import gate_reports
@@ -35,11 +35,11 @@ from .results.trust import older_texts
 from .scores import Asked
 from .scores.asked import OF_ADJUDICATIONS, RULES
 from .scores.expected import MOST_PAIRS, expected_means
-from .significance.draws import DRAWS_ON_PAGES, MOST_DRAWS_OVER_API
 from .watching import setting_up, telling, trend
 from .watching.lookup import watch_of
 from .watching.nights import after_call
 
+MOST_DRAWS = 20_000  # permutations of the tests in one response
 MOST_VALUES = 500_000  # queries x systems x measures in one response
 # Of the reports of the gate, by format.
 CONTENT_TYPES = {"json": "application/json", "markdown": "text/markdown", "junit": "application/xml"}
@@ -103,7 +103,7 @@ class OfComparison(How):
     baseline: SystemName
     other: list[SystemName] = Field([], max_length=MOST_COMPARED, description="By default all others.")
     all_pairs: bool = Field(False, description="Every pair, by Tukey's HSD; else each with the baseline, by Holm.")
-    draws: Whole = Field(DRAWS_ON_PAGES, ge=1, le=MOST_DRAWS_OVER_API, description="Of the randomisation tests.")
+    draws: Whole = Field(comparison.DRAWS_ON_PAGES, ge=1, le=MOST_DRAWS, description="Of the randomisation tests.")
 
 
 class OfGate(OfJudgments, WithOptions):
@@ -254,9 +254,7 @@ def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
     report = reading.run()
     if report.refused:
         errors = [{"detail": refusal.message()} for refusal in report.refusals]
-        raise Problem(
-            422, f"{counted(report.refused, 'thing')} to correct in the run.", kind="refused", errors=errors
-        )
+        raise Problem(422, f"{report.to_correct} in the run.", kind="refused", errors=errors)
     queries = record.queries_of(collection)
     return gate_report(request, collection, asked, record.rankings_of_run(collection, queries, reading.found))
 

@@ -38,7 +38,7 @@ FLOORS = {
     ),
 }
 JOINS = {"__init__", "admin", "apps", "management", "urls"}
-MOST_IMPORTS = {"ratings": 79, "evaluation": 77}  # between rooms; a new one needs a reason
+MOST_IMPORTS = {"ratings": 75, "evaluation": 72}  # between rooms; a new one needs a reason
 # Rooms that can be taken out, and what is tested without them.
 CAN_GO = {
     "evaluation/deciding": "evaluation/results/tests/test_overview.py evaluation/frozen/tests",

@@ -5,6 +5,6 @@ that draws charts in the browser.
 """
 
 from .expected import expected_means, over_rounds, wrong_over_rounds
-from .queries import by_query, deltas, ends, heat_map, uncounted
+from .queries import by_query, deltas, heat_map, uncounted
 from .raters import biases, confusion
 from .systems import curves, differences, means, running

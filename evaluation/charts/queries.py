@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import altair as alt
 
-from ..measures import Measure
 from .spec import (
     BELOW_HATCH,
     EDGE,
@@ -31,11 +30,6 @@ CELL_IN_WORDS = "datum.why || format(datum.value, '.4f') + (datum.below ? ', wor
 
 # Where a cell of the heat map leads. A picture has no url.
 TO_CELL = "isValid(datum.url) ? datum.url + (indexof(datum.url, '?') < 0 ? '?' : '&') + datum.asked : null"
-
-
-def ends(measure: Measure) -> tuple[str, str]:
-    """What queries with the highest values are called, and those with the lowest."""
-    return ("easiest", "hardest") if measure.more_is_better else ("highest", "lowest")
 
 
 def heat_map(

@@ -4,8 +4,8 @@ from typing import Any
 
 from ratings.models import Collection
 
-from ..expected.scope import refuse
 from ..scores import Asked
+from ..scores.expected import refuse_undefined
 
 
 def aim_of(collection: Collection, **members: Any) -> Asked:
@@ -19,7 +19,7 @@ def aim_of(collection: Collection, **members: Any) -> Asked:
 
 def checked(aim: Asked) -> Asked:
     """The same aim. ValueError where expected values are not defined for it."""
-    refuse(aim.measure, aim.options)
+    refuse_undefined(aim)
     return aim
 
 

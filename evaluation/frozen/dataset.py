@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from django.conf import settings
 from django.template.loader import render_to_string
 
-from ratings.copies import rounds
 from ratings.copies import rows as record_rows
 from ratings.formats import beir, parquet, spreadsheet
 from ratings.formats.registry import BY_NAME
 from ratings.formats.rows import RatingLine
 from ratings.formats.zipped import FixedZip
 from ratings.models import Collection
+from ratings.pool import rounds
 
 AS_QRELS = BY_NAME["trec-qrels"]  # whose grades are whole, as those of a data set
 LAYOUTS = {"beir": "BEIR: JSON lines and TSV", "huggingface": "Hugging Face: Parquet"}

@@ -17,13 +17,12 @@ from ratings.people import audit
 from ratings.pool import ageing
 
 from .. import record, scores
-from ..expected import scope
-from ..measures import Judgments, Measure, Options, Rankings
+from ..measures import Judgments, Measure, Rankings
 from ..models import FrozenEvaluation, FrozenPart
 from ..record import InUse, Record
 from ..record.cache import Columns
 from ..scores import Asked, Evaluation
-from ..scores.expected import estimator, systems_of
+from ..scores.expected import estimator, is_defined, refuse_undefined, systems_of
 from ..significance.draws import BOOTSTRAP_DRAWS, SEED
 from . import content
 from .content import File, Settings
@@ -94,7 +93,7 @@ def freeze(
         interval=INTERVAL,
         judgments=content.QRELS if content.fits_qrels(judgments.grade) else content.GRADES,
         systems=tuple(_systems(data)),
-        expected=_expected_settings(collection, measures, asked.options, data.systems, used) if expected else {},
+        expected=_expected_settings(collection, asked, measures, data.systems, used) if expected else {},
     )
     evaluation = evaluate_arrays(collection.slug, data.queries, judgments, data.rankings, settings)
     about = About(
@@ -144,24 +143,24 @@ def freeze(
 
 def _expected_settings(
     collection: Collection,
+    asked: Asked,
     measures: Sequence[Measure],
-    options: Options,
     systems: Sequence[str],
     used: Sequence[InUse],
 ) -> dict:
     """The members of `Settings.expected`: the measures that have expected values, the scale, systems and machines.
 
-    Expected values are what means become once all pairs are judged. systems: the names of those that are frozen;
-    used: the machines whose grades help to estimate. ValueError where no measure has expected values, and where
-    these need a system that is not frozen.
+    Expected values are what means become once all pairs are judged. measures: all that are frozen, the asked one
+    first; systems: the names of those that are frozen; used: the machines whose grades help to estimate.
+    ValueError where no measure has expected values, and where these need a system that is not frozen.
     """
     # Expected values are about the systems that the collection's order of pairs compares: chosen ones, or all.
     needed = set(systems_of(collection) or collection.systems.values_list("name", flat=True))
     if not needed <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")
-    defined = [measure for measure in measures if scope.is_defined(measure, options)]
+    defined = [measure for measure in measures if is_defined(replace(asked, measure=measure))]
     if not defined:
-        scope.refuse(measures[0], options)  # raises the ValueError that says why
+        refuse_undefined(asked)  # raises the ValueError that says why
     members = {
         "measures": list(map(str, defined)),
         "scale": record.scale(collection),

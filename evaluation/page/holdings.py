@@ -7,7 +7,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, Value
 
-from ratings.models import Assignment, Collection, Pair, Rating
+from ratings.models import Assignment, Collection, Document, Pair, Rating
 
 from .. import record
 from ..record import Version, cache
@@ -111,3 +111,8 @@ def next_step(collection: Collection, held: dict[str, int]) -> NextStep | None:
         commands = ["pool SLUG", "add_member SLUG NAME rater", "import_qrels SLUG judgments.qrels"]
     commands = [f"{settings.PROGRAM} manage {command.replace('SLUG', collection.slug)}" for command in commands]
     return NextStep(lack, cure, commands)
+
+
+def documents_by_pk(pks: set[int]) -> dict[int, Document]:
+    """The documents by pk, without their texts. One database query."""
+    return {document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")}

@@ -7,7 +7,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ..measures import Measure
-from ..significance.sampled import Sampled
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -33,8 +32,8 @@ def joined(between: str, parts: Iterable[str]) -> SafeString:
     return format_html_join(between, "{}", ((part,) for part in parts))
 
 
-def about_interval(sampled: Sampled | None) -> str:
-    """What the 95 % interval of a mean is about. sampled: as in `Evaluation`."""
+def about_interval(sampled: object | None) -> str:
+    """What the 95 % interval of a mean is about. sampled: as in `Evaluation`; None without a draw."""
     return "for the draw of the queries" if sampled else "over queries"
 
 
@@ -55,3 +54,8 @@ HIGH = Degree("higher", "highest", "lower", "lowest")
 def degree(measure: Measure) -> Degree:
     """The words for the measure: a higher value is better only in some."""
     return BETTER if measure.more_is_better else HIGH
+
+
+def ends_of_queries(measure: Measure) -> tuple[str, str]:
+    """What queries with the highest values are called, and those with the lowest."""
+    return ("easiest", "hardest") if measure.more_is_better else ("highest", "lowest")

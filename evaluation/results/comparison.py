@@ -13,10 +13,11 @@ from ..measures.refusal import refuse_unknown
 from ..page import documents
 from ..scores import Evaluation, beside_mean
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
-from ..significance.draws import DRAWS_ON_PAGES, SEED, TEST_DRAWS
+from ..significance.draws import SEED, TEST_DRAWS
 from ..significance.sampled import Sampled, mean_of_searches
 from . import csv_and_json
 
+DRAWS_ON_PAGES = TEST_DRAWS // 10  # permutations on pages, over the API and in bundles: a tenth of the time
 COULD_TURN = "what is unjudged could turn it"
 NO_BOUNDS = "no bounds are known"
 

@@ -14,6 +14,7 @@ from .. import charts
 from ..page.charts import Chart
 from ..page.documents import none_for_nan
 from ..page.numbers import decimals
+from ..page.words import ends_of_queries
 from ..scores import Evaluation
 
 SHADES = ("h1", "h2", "h3", "h4", "h5")
@@ -121,7 +122,7 @@ def picture(evaluation: Evaluation, grid: Shaded) -> dict:
     queries, systems, measure = len(order), len(evaluation.names), evaluation.asked.measure
     alt_text = f"{measure} of {queries:,} queries by {systems} systems, as shades."
     # ends: what the first and the last query are called, such as "easiest" and "hardest".
-    context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": charts.ends(measure)}
+    context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": ends_of_queries(measure)}
     if queries * systems > MOST_CELLS:
         return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
     # In pixels: 3 for each query, and 90 for the names of the systems. Up to 60 queries fit on every screen.
@@ -152,7 +153,7 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
         queries,
         systems=evaluation.names,
         top=highest(evaluation),
-        ends=charts.ends(evaluation.asked.measure),
+        ends=ends_of_queries(evaluation.asked.measure),
     )
 
 

@@ -15,11 +15,6 @@ SHOWN_RANKS = 50  # ranks of a list, which may have thousands
 ROW_PIXELS = 54  # pixels of height of a row, as --row in the style sheet
 
 
-def titles(pks: set[int]) -> dict[int, Document]:
-    """The documents by pk, without their texts. One database query."""
-    return {document.pk: document for document in Document.objects.filter(pk__in=pks).only("pk", "key", "title")}
-
-
 def line(row: Row, documents: dict[int, Document], grade: float | None, calc: str) -> dict:
     """One rank of a list as a page shows it. calc: gain × discount, as text; grade: None = unjudged.
 

@@ -332,3 +332,8 @@ def expecting(collection: Collection, asked: Asked, wanted: bool = False) -> Exp
 def is_defined(asked: Asked) -> bool:
     """Whether expected values are defined for the asked measure and options, and computed here."""
     return bool(estimators) and scope.is_defined(asked.measure, asked.options)
+
+
+def refuse_undefined(asked: Asked) -> None:
+    """Raises ValueError with the reason where expected values are not defined for measure and options."""
+    scope.refuse(asked.measure, asked.options)

@@ -4,9 +4,7 @@ SEED = 225
 
 BOOTSTRAP_DRAWS = 2_000  # resamples of queries, for the interval of a mean
 TEST_DRAWS = 20_000  # permutations of a randomisation test
-DRAWS_ON_PAGES = 2_000  # permutations on pages, over the API and in bundles: a tenth of the time
 MOST_TEST_DRAWS = 1_000_000
-MOST_DRAWS_OVER_API = 20_000
 ALPHA_DRAWS = 1_000  # resamples, for the interval of Krippendorff's alpha
 RATER_DRAWS = 200  # resamples of ratings, for the stability of the order of systems
 FEWEST_RATER_DRAWS, MOST_RATER_DRAWS = 20, 2_000

@@ -19,8 +19,7 @@ from ..formats.source import Source
 from ..importing import intake
 from ..importing.intake import Report
 from ..models import Collection, Scope
-from ..web.problems import Problem
-from ..words import as_sentence, counted
+from ..web.problems import Problem, refused
 from .access import TokenRequest, collection_in
 from .receipts import with_receipt
 from .routes import router
@@ -214,9 +213,8 @@ def import_batch(
     def imported() -> dict:
         report = report_of(run_import, collection, content, choices)
         if report.refused:
-            detail = f"Nothing was written: {counted(report.refused, 'thing')} to correct."
             errors = [error_of(refusal, pointers, type(batch)) for refusal in report.refusals]
-            raise Problem(422, detail, kind="refused", errors=errors)
+            raise Problem(422, f"Nothing was written: {report.to_correct}.", kind="refused", errors=errors)
         counts = {name: report.counts[name] for name in ("new", "changed", "unchanged")}
         return counts | {"facts": report.facts, "warnings": report.warnings}
 
@@ -236,7 +234,7 @@ def report_of(run_import: Callable[..., Report], collection: Collection, content
             if not report.clashed:  # nobody else wrote meanwhile
                 break
     except ValueError as error:
-        raise Problem(422, f"{as_sentence(error)} Nothing was written.", kind="refused") from error
+        raise refused(error, "Nothing was written.") from error
     return report
 
 

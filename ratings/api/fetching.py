@@ -11,8 +11,7 @@ from ..importing import jobs
 from ..importing.job_pages import step
 from ..importing.pull import turns
 from ..models import Engine, Job, Scope
-from ..web.problems import Problem
-from ..words import as_sentence
+from ..web.problems import Problem, refused
 from .access import TokenRequest, collection_in
 from .bringing import IdempotencyKey
 from .receipts import with_receipt
@@ -84,7 +83,7 @@ def start_fetch(request: TokenRequest, slug: str, body: FetchIn, idempotency_key
         try:
             options = turns.options(engine, **body.model_dump(exclude={"engine"}))
         except ValueError as error:
-            raise Problem(422, f"{as_sentence(error)} Nothing was started.", kind="refused") from error
+            raise refused(error, "Nothing was started.") from error
         return fetch_json(jobs.fetch_system(engine, options, request.auth.user))
 
     return with_receipt(request, collection, idempotency_key, started)

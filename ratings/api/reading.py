@@ -13,11 +13,10 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from ..collection import making
 from ..collection.scales import Step
-from ..copies import rounds
 from ..formats import values
 from ..models import Collection, Drawn, Query, Rating, Role, SampledQuery, Scope
 from ..people.names import pseudonym
-from ..pool import pooling
+from ..pool import pooling, rounds
 from ..web.problems import Problem
 from .access import TokenRequest, collection_in, collections_of, require_scope
 from .routes import router

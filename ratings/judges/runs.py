@@ -19,7 +19,6 @@ from django.db.models import F
 from django.db.models.functions import Least
 from django.utils import timezone
 
-from ..database.bulk import among
 from ..importing.intake.publishing import Superseded
 from ..importing.intake.stage import batched
 from ..models import Collection, JudgeRun, JudgeVersion, MachineGrade, Probe
@@ -106,9 +105,9 @@ def _take_over_rows(run: JudgeRun, wanted_asks: set[tuple]) -> set[tuple]:
     model = run.answers.model
     rows = choosing.unanswered_rows(run.version, model).values_list("pk", *choosing.KEY_FIELDS[model])
     pk_by_ask = {ask: pk for pk, *fields in rows.iterator() if (ask := tuple(fields)) in wanted_asks}
-    if pk_by_ask:
-        taken_over = model.objects.filter(pk__in=among(list(pk_by_ask.values()), "bigint"))
-        taken_over.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
+    for pks in batched(pk_by_ask.values(), choosing.ROWS_PER_STATEMENT):
+        rows = model.objects.filter(pk__in=pks)
+        rows.update(run=run, state=RowState.WAITING, problem="", detail="", answer="", tries=0)
     return set(pk_by_ask)
 
 

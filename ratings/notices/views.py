@@ -18,7 +18,6 @@ from ..models.allowed_host import host_in, is_public_name
 from ..people.access import READERS, SignedInRequest, of_collection, readers_page, record_act
 from ..people.audit import Act, note
 from ..web.pages import frame, paged
-from ..words import as_sentence
 from . import gathering
 from .forms import KINDS_OF_ADMINS, KindsForm, RemindersForm, WebhookForm
 from .signed import pk_of
@@ -164,16 +163,16 @@ def notices_for(collection: Collection) -> QuerySet[Notice]:
 def reach_of(receiver: Receiver) -> dict:
     """Whether notices can be sent to a webhook, for its page.
 
-    "host": the host of its address. "why_closed": why nothing may be sent there; "" if something may.
-    "can_be_allowed": whether a superuser can allow this host.
+    "host": the host of its address. "why_closed": why nothing may be sent there, without a full stop; "" if
+    something may. "can_be_allowed": whether a superuser can allow this host.
     """
     host = host_in(receiver.address)
     try:
         listed_place(receiver.address, hosts_allowed_for(WEBHOOKS))
     except ValueError as error:
         if not is_public_name(host):
-            return {"host": host, "why_closed": as_sentence(error), "can_be_allowed": False}
-        why = f"Nothing is sent to {host} until a superuser allows it, on the page of notices."
+            return {"host": host, "why_closed": str(error), "can_be_allowed": False}
+        why = f"Nothing is sent to {host} until a superuser allows it, on the page of notices"
         return {"host": host, "why_closed": why, "can_be_allowed": True}
     return {"host": host, "why_closed": "", "can_be_allowed": False}
 

@@ -6,6 +6,8 @@ from http import HTTPStatus
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from ..words import as_sentence
+
 API_ADDRESS = "/api/"
 MEDIA_TYPE = "application/problem+json"
 ERRORS_LISTED = 100  # in a document; `detail` says how many there are
@@ -56,6 +58,11 @@ class Problem(Exception):
         if self.errors:
             document["errors"] = self.errors[:ERRORS_LISTED]
         return JsonResponse(document, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+def refused(error: ValueError, outcome: str) -> Problem:
+    """The answer to what an import or a fetch refuses. `outcome`: the sentence on what was not done."""
+    return Problem(422, f"{as_sentence(error)} {outcome}", kind="refused")
 
 
 def too_large() -> Problem:

@@ -21,11 +21,11 @@ from ...judgments.rules import RULES_OF_ALL
 from ...page.address import page, raising_cannot_answer, with_options
 from ...page.charts import Chart, charted, dot
 from ...page.downloads import Files, files
+from ...page.holdings import documents_by_pk
 from ...page.numbers import decimals, number
 from ...page.raters import names_in
+from ...page.step_by_step import step_by_step
 from ...record import cache
-from ...results.lists import titles
-from ...results.step_by_step import step_by_step
 from ...scores import Asked
 from ...significance.draws import FEWEST_RATER_DRAWS, RATER_DRAWS
 from .. import consistency
@@ -173,7 +173,7 @@ def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreemen
     places, document_pks = agreed.pairs[on_page["pair"]].T  # places: rows of `queries`
     queries = agreed.opinions.queries.iloc[places]
     pairs = list(zip(queries["pk"].tolist(), document_pks.tolist(), strict=True))
-    document_titles = titles({document for _, document in pairs})
+    document_titles = documents_by_pk({document for _, document in pairs})
     tokens = {}
     if collection.role == Role.ADMIN:
         stored = Pair.objects.filter(query__in=set(queries["pk"].tolist()), document__in=document_titles)

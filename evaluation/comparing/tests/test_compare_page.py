@@ -11,8 +11,8 @@ from django.core.management import call_command
 
 from evaluation.comparing import chosen, verdicts
 from evaluation.results import comparison, leader
+from evaluation.results.comparison import DRAWS_ON_PAGES
 from evaluation.significance import CANNOT_TELL
-from evaluation.significance.draws import DRAWS_ON_PAGES
 from evaluation.tests.hills import FIRST, analyst, make_field, make_hills, rate, text_of
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from evaluation.comparing.views import differences
-from evaluation.significance.draws import DRAWS_ON_PAGES
+from evaluation.results.comparison import DRAWS_ON_PAGES
 from evaluation.tests.hills import QUERIES, analyst, make_field, make_hills, rows_in, spec_of, text_of
 from ratings.tests.cast import make_sample
 

@@ -24,12 +24,12 @@ from ...page.address import (
 )
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
+from ...page.step_by_step import step_by_step
 from ...record import cache
 from ...results import comparison
 from ...results.comparison import Compared
 from ...results.leader import MOST_COMPARED, Selection, rows_against, tested
 from ...results.machine_only import differences_of, scores_by_machine
-from ...results.step_by_step import step_by_step
 from ...results.trust import uneven
 from ...scores import Asked
 from ...scores.asked import query_string

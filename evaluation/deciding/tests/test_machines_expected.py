@@ -18,10 +18,10 @@ from evaluation.frozen import bundle
 from evaluation.measures import Options, parse_measure
 from evaluation.scores import Asked
 from evaluation.tests.worked import evaluated, recomputed, summary_of
-from ratings.copies import rounds
 from ratings.desk import queue
 from ratings.judges import uses
 from ratings.models import AuditEvent, JudgeRun, MachineGrade, Pair, Rater, Role
+from ratings.pool import rounds
 from ratings.tests.cast import make_asked, make_member
 
 from ...tests.hills import text_of

@@ -2,10 +2,10 @@
 
 from ...page.numbers import decimals
 from ...page.words import counted
-from ...results.comparison import Compared, compared, of_page
+from ...results.comparison import DRAWS_ON_PAGES, Compared, compared, of_page
 from ...scores import Evaluation
 from ...significance import ALPHA, CANNOT_TELL, FEWEST, Comparison
-from ...significance.draws import DRAWS_ON_PAGES, SEED
+from ...significance.draws import SEED
 
 
 def comparisons(evaluation: Evaluation, draws: int = DRAWS_ON_PAGES, seed: int = SEED) -> Compared | None:

@@ -10,7 +10,7 @@ from ...measures import Measure
 from ...page import documents
 from ...page.charts import Chart
 from ...page.numbers import counts
-from ...page.words import about_interval, degree
+from ...page.words import about_interval, degree, ends_of_queries
 from ...results.charts import curves_chart, means_chart
 from ...scores import SUMS, Evaluation
 
@@ -101,9 +101,9 @@ def _heat(evaluation: Evaluation) -> Chart | None:
     for row, key in enumerate(query["query"] for query in queries):
         for column, system in enumerate(systems):
             cells.append({"query": key, "system": system} | _cell(values[row][column], why[row][column]))
-    ends = charts.ends(measure)  # the words for the first and the last query, such as easiest and hardest
     left_out = int(np.isnan(counting).all(axis=1).sum())
     alt_text = f"{len(queries):,} queries by {len(systems)} systems, {left_out:,} of them not counted (hatched)."
+    ends = ends_of_queries(measure)
     return Chart(
         "queries",
         charts.heat_map(cells, queries, systems=systems, top=strongest_shade_at, ends=ends),

@@ -12,13 +12,14 @@ from django.urls import reverse
 
 from evaluation import record
 from evaluation.frozen.views import exports
-from ratings.copies import archive, rounds
+from ratings.copies import archive
 from ratings.desk import queue
 from ratings.formats import spreadsheet
 from ratings.formats.source import BOM, Source
 from ratings.importing import intake
 from ratings.models import Collection, Rater, Role
 from ratings.people.names import pseudonym
+from ratings.pool import rounds
 from ratings.tests.cast import (
     NOW,
     grade,

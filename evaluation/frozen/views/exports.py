@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
-from ratings.copies import archive, rounds, run_metadata
+from ratings.copies import archive, run_metadata
 from ratings.copies import rows as record_rows
 from ratings.database.snapshot import snapshot
 from ratings.formats import spreadsheet
@@ -22,6 +22,7 @@ from ratings.formats.registry import BY_NAME, Format, writable
 from ratings.models import Collection, Role
 from ratings.people import audit
 from ratings.people.access import of_collection, readers_page
+from ratings.pool import rounds
 from ratings.web import downloads
 from ratings.web.pages import frame
 

@@ -20,11 +20,11 @@ from ratings.web.language import in_english
 from ... import record
 from ...page.address import evaluated
 from ...page.holdings import imported_counts
+from ...page.step_by_step import rankings_of
 from ...record import Version, cache
 from ...scores import Asked, Evaluation
 from ...scores.asked import by_default
 from ..leader import highest
-from ..step_by_step import rankings_of
 from ..trust import LOW_JUDGED_SHARE, by_judged_share, uneven
 
 # Rankings that one request reads to find best systems: about a second. Other collections have a link meanwhile.

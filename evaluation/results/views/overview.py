@@ -16,6 +16,7 @@ from ...page.address import bounded_in, evaluated, page, wanted_in, with_expecte
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
+from ...page.step_by_step import step_by_step
 from ...record import cache
 from ...scores import Asked, Evaluation
 from ...scores.expected import basis_of, expecting, is_defined
@@ -23,7 +24,6 @@ from .. import csv_and_json, heat
 from ..charts import curves_chart, cutoffs_of, means_caption, means_chart
 from ..leader import lead_of
 from ..machine_only import scores_by_machine, table_of
-from ..step_by_step import step_by_step
 from ..trust import older_texts, trust_of, uneven
 
 MOST_TABLE_ROWS = 60  # rows of a table; a longer one has a page of its own

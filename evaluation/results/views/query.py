@@ -18,7 +18,7 @@ from ...page.address import bounded_in, evaluated, page, parameters_without, wit
 from ...page.charts import charted
 from ...page.documents import none_for_nan
 from ...page.downloads import Files, files
-from ...page.holdings import NextStep, holdings, next_step
+from ...page.holdings import NextStep, documents_by_pk, holdings, next_step
 from ...scores import Asked, Evaluation
 from .. import arithmetic, csv_and_json, lists, opinions, parts, running_sums, why
 from ..lists import SHOWN_RANKS
@@ -133,7 +133,7 @@ def compared(query: Query, evaluation: Evaluation, place: int, rows: list[dict],
     ideal = explanations[0] if options.ideal == "retrieved" or not with_sums else with_sums[0]
     judged = bool(grades)
     listed = [explanation.ranking for explanation in explanations] + [ideal.ideal]
-    documents = lists.titles({row.document for rows in listed for row in rows[:SHOWN_RANKS]})
+    documents = documents_by_pk({row.document for rows in listed for row in rows[:SHOWN_RANKS]})
     sides = [
         {
             "system": row["system"],
@@ -218,7 +218,7 @@ def document_and_titles(
     """
     explanations = explanations_of(collection, asked, query)
     rows = (row for explanation in explanations.values() for row in (*explanation.ranking, *explanation.ideal))
-    listed = lists.titles({row.document for row in rows})  # the documents of all lists, by pk
+    listed = documents_by_pk({row.document for row in rows})  # the documents of all lists, by pk
     keys = {pk: document.key for pk, document in listed.items()}
     evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
     measure = parts.measure_of(asked)

@@ -9,10 +9,10 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from ratings.copies import rounds
 from ratings.desk import queue
 from ratings.formats import spreadsheet
 from ratings.models import UNDRAWN, Assignment, Collection, Drawn, Pair, Round
+from ratings.pool import rounds
 from ratings.tests.cast import NOW, make_collection, make_pair, make_round
 
 pytestmark = pytest.mark.django_db

@@ -28,6 +28,11 @@ class Report:
         """Whether the import changes the database."""
         return any(self.counts[name] for name in COUNTS_OF_CHANGES)
 
+    @property
+    def to_correct(self) -> str:
+        """How much was refused, such as "2 things to correct"."""
+        return f"{counted(self.refused, 'thing')} to correct"
+
     def clear(self) -> None:
         """Forget what was counted and told: in the end nothing was written."""
         for told in (self.counts, self.facts, self.warnings):

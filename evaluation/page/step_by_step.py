@@ -15,10 +15,10 @@ from ratings.people.access import View
 
 from .. import record
 from ..measures import mean
-from ..page.address import evaluated, page, parameters_without
-from ..page.holdings import imported_counts
 from ..record import Version, cache
 from ..scores import Asked
+from .address import evaluated, page, parameters_without
+from .holdings import imported_counts
 
 STEP, MEANS, ALL = "step", "means", "all"
 NEXT_STEP = {"": MEANS, MEANS: ALL}  # the step that follows each of the first steps

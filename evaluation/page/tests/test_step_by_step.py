@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluation.results import step_by_step
+from evaluation.page import step_by_step
 from evaluation.tests.hills import analyst, make_hills, text_of
 from ratings.desk import queue
 from ratings.models import Pair
