@@ -161,9 +161,9 @@ def watch_metrics() -> Iterator[Metric]:
         labels = ["collection", "watch", *(["baseline"] if name in OF_BASELINE else [])]
         families[name] = GaugeMetricFamily(f"idealist_watch_{name}", text, labels=labels)
     for watch in Watch.objects.filter(collection__slug__isnull=False).order_by("pk"):
-        for name, baseline, value in watch_values(watch):
+        for name, baselines, value in watch_values(watch):  # one baseline or none
             if value is not None:
-                families[name].add_metric([str(watch.collection_id), str(watch.pk), *baseline], value)
+                families[name].add_metric([str(watch.collection_id), str(watch.pk), *baselines], value)
     yield from families.values()
 
 

@@ -69,4 +69,4 @@ def backups() -> Iterator[Problem]:
         )
         return
     if problem:
-        yield Problem(problem, "Read that log, make room in IDEALIST_BACKUPS, and see that a worker runs.")
+        yield Problem(problem, "Read the worker’s log, make room in IDEALIST_BACKUPS, and see that it runs.")

@@ -138,9 +138,9 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
         values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
-    # The arrays that `compute` returns, and with them the queries that the cache had.
-    columns = cache.columns(collection, version, source, ("order", worlds), compute).of
-    values, counted = columns["values"], columns["counted"]
+    # The arrays of all queries: those that `compute` returned now, joined with those that the cache had.
+    arrays = cache.columns(collection, version, source, ("order", worlds), compute).of
+    values, counted = arrays["values"], arrays["counted"]
     means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
     # The first world has all ratings.
     return _order(collection, worlds, data, np.array(means), counted[:, 0].sum(axis=0))

@@ -208,8 +208,7 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     """The lines of the CSV table for one rater's row of the JSON document, as dicts by column.
 
     A line has one number. The column `part` says what it is about: a half or a period of the grades, the pairs of
-    known grade (gold), the repeats, the seconds of a grade, or a hint. A dict may have more members than there are
-    columns, which the table leaves out. grades: lowest first.
+    known grade (gold), the repeats, the seconds of a grade, or a hint. grades: lowest first.
     """
     why = row["why"]  # by name of the number that is missing
 
@@ -220,18 +219,20 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
         yield line("half", name=half, value=row[half], n=row[f"shared_{half}"], why=why.get(half, ""))
     moved = {"value": row["moved"], "low": row["low"], "high": row["high"], "why": why.get("moved", "")}
     yield line("half", name="moved", n=row["shared_early"] + row["shared_late"], **moved)
-    for period in row["periods"]:  # each has `first`, `last`, `low` and `high`, too
-        yield line("period", **period | {"name": "bias", "value": period["bias"], "n": period["shared"]})
+    for period in row["periods"]:
+        cells = {name: period[name] for name in ("first", "last", "low", "high")}
+        yield line("period", name="bias", value=period["bias"], n=period["shared"], **cells)
         numbers = {"first": period["first"], "last": period["last"]}
         for grade, count in zip(grades, period["given"], strict=True):
             yield line("period", **numbers, grade=grade, name="given", value=count, n=sum(period["given"]))
     for name in ("gold", "repeats"):
-        answered = row[name]  # with `n`, `low` and `high`
-        cells = {"name": "share", "value": answered["share"], "why": answered["why"].get("share", "")}
-        yield line(name, **answered | cells)
+        answered = row[name]
+        cells = {cell: answered[cell] for cell in ("n", "low", "high")}
+        yield line(name, name="share", value=answered["share"], why=answered["why"].get("share", ""), **cells)
     for times in row["seconds"]:
         for name in ("low", "middle", "high"):
             yield line("seconds", grade=times["grade"], name=name, value=times[name], n=times["n"])
+        # The median of the other raters' seconds.
         yield line("seconds", grade=times["grade"], name="others", value=times["others"], n=times["n_others"])
     for hint in row["hints"]:
         yield line("hint", name=hint)

@@ -107,7 +107,9 @@ def _tags(opinions: Opinions, query: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _asked_again(version: JudgeVersion, scale: np.ndarray, place: dict[int, int]) -> dict:
-    """The fields `again` and `unsure` of `Against`: the first grade beside each later one of pairs asked again.
+    """The fields of `Against` on pairs asked again.
+
+    `again`: the first grade beside each later one; `unsure`: how often only one of two answers was a grade.
 
     `repeat` of a grade of the machine counts from 1 how often the version was asked about the pair.
     scale: the grades, lowest first; place: the row of each query, by pk. One database query.

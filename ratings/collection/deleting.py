@@ -16,7 +16,7 @@ from ..importing import jobs, uploads
 from ..models import Collection, Deletion, Job, Ranking, Rating
 from ..people.audit import Act, note
 from .making import free_slug
-from .putting_away import call_at_stop
+from .putting_away import stop_the_rest
 from .removing import remove_collection
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def delete(collection: Collection, by: User | None = None, *, now: datetime | No
         note(Act.DELETED, collection)
     for job in collection.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]):
         jobs.cancel(job)
-    call_at_stop(collection)  # pauses the runs of its judges
+    stop_the_rest(collection)  # pauses the runs of its judges
     return deletion
 
 

@@ -13,7 +13,8 @@ from ..people.audit import Act, note
 at_stop: list[Callable[[Collection], object]] = []
 
 
-def call_at_stop(collection: Collection) -> None:
+def stop_the_rest(collection: Collection) -> None:
+    """Stop what `at_stop` lists."""
     for stop in at_stop:
         stop(collection)
 
@@ -29,7 +30,7 @@ def put_away(collection: Collection) -> None:
         return
     for rater in collection.raters.filter(user__isnull=False):  # without an account a rater holds nothing
         members.stop(rater)  # gives their leases to others
-    call_at_stop(collection)
+    stop_the_rest(collection)  # the runs of its judges
     note(Act.PUT_AWAY, collection)
 
 

@@ -47,7 +47,7 @@ class CallBuilder:
         limits = (self.version.sampling.get(name) for name in ("max_tokens", "max_completion_tokens"))
         return max((value for value in limits if type(value) is int), default=default)
 
-    def counted(self, prompt: str, reply: wire.Reply) -> wire.Reply:
+    def with_true_counts(self, prompt: str, reply: wire.Reply) -> wire.Reply:
         """The reply, with None in place of a count of tokens that is too high to be true."""
         if reply.tokens_in is not None and reply.tokens_in > len(prompt.encode()):
             reply = reply._replace(tokens_in=None)
@@ -79,7 +79,7 @@ def call_once(endpoint: wire.Endpoint, builder: CallBuilder, prompt: str) -> Out
     """The outcome of one call. It uses no database, so that threads can run it."""
     begun = time.monotonic()
     try:
-        reply = builder.counted(prompt, endpoint.ask(builder.body(prompt)))
+        reply = builder.with_true_counts(prompt, endpoint.ask(builder.body(prompt)))
     except wire.Failed as failed:
         return Outcome(time.monotonic() - begun, problem_fields(failed.problem, failed.detail), failed)
     seconds = time.monotonic() - begun

@@ -48,7 +48,8 @@ class GradesImport(RatingsImport):
             problem = "The collection has no scale yet, and machine grades do not make one"
             raise ValueError(f"{problem}. Give it one first")
         chosen_machine = self.rater  # None: nobody chose one of the machines
-        # The machine of lines that name none, and the name of the judge unless `_keep_one_machine` finds another.
+        # The machine of lines that name none, and the name of the judge. Without a choice, `_keep_one_machine`
+        # takes the one machine that the files name.
         self.rater = chosen_machine or self.model
         with staged(TABLE) as self.stage:
             if not report.refused:
@@ -75,7 +76,7 @@ class GradesImport(RatingsImport):
             cure = ("An import takes the grades of one machine, with its model.", Option("rater"))
             self.report.refuse(self.sources[0].refusal(0, problem, *cure))
         else:  # the chosen machine is among them, or there is no grade at all
-            deleted = self.stage.execute("DELETE FROM rating WHERE rater != ?", [self.rater]).rowcount
+            deleted = self.stage.execute("DELETE FROM rating WHERE rater != ?", [chosen_machine]).rowcount
             if deleted:
                 self.report.facts.append(f"{counted(deleted, 'grade')} of other machines: skipped.")
 

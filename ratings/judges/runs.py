@@ -39,7 +39,7 @@ SECONDS_BETWEEN_STORES = 0.25
 SECONDS_BETWEEN_LOOKS = 1.0  # for further runs, while one is at work
 SECONDS_BETWEEN_BEATS = LEASE.total_seconds() / 6
 PIECE_ROWS = 200  # that are read or written at a time
-RESERVED_PER_THREAD = 2  # calls that are counted in the database before they are made, for each thread
+COUNTED_AHEAD = 2  # calls that are counted in the database before they are made, for each thread
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
 NONE_GRADED = (
@@ -173,6 +173,7 @@ def work_due() -> None:
             for run in _due():
                 collection = run.version.judge.collection_id
                 if collection not in turns_of_collections and run.take_up():
+                    # The more collections take turns, the shorter is a turn: the run reads the size of the dict.
                     turns_of_collections[collection] = work_on(run, turns_of_collections)
         for collection, turns in list(turns_of_collections.items()):
             has_ended = next(turns, True)  # a turn yields None
@@ -235,7 +236,7 @@ class _Work:
         self.items = self._waiting_items()  # an iterator: pairs are read when they are needed
         self.next_unasked: _Item | None = None  # the next of the items, if it is read already
         self.retries: list[_Item] = []  # a heap by `not_before`
-        self.reserved = 0  # calls that are counted in the database and not made yet
+        self.counted_ahead = 0  # calls that are counted in the database and not made yet
         self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls, with what each can cost at most
         self.unstored: list[Answer] = []  # rows that are filled and not in the database yet
         self.spent = run.cost
@@ -255,7 +256,7 @@ class _Work:
         with ThreadPoolExecutor(self.run.concurrency) as threads:
             try:
                 # While calls are under way, or there are pairs and no reason to stop.
-                while self.under_way or (self.stop is None and self._next_item() is not None):
+                while self.under_way or (self.stop is None and self._item_to_ask() is not None):
                     self._send(threads)
                     self._collect()
                     self._store()
@@ -287,8 +288,8 @@ class _Work:
                 row._state.fields_cache.clear()  # frees query and document, whose texts are in the prompt
                 yield _Item(not_before=0.0, row_id=row.pk, row=row, prompt=prompt, try_number=1)
 
-    def _next_item(self) -> _Item | None:
-        """The next pair: one to try again, if its time has come; else one that was not asked about yet."""
+    def _item_to_ask(self) -> _Item | None:
+        """The next pair, left in its place: one to try again, if its time has come; else an unasked one."""
         if self.next_unasked is None:
             self.next_unasked = next(self.items, None)
         if self.retries and (self.retries[0].not_before <= time.monotonic() or self.next_unasked is None):
@@ -298,16 +299,16 @@ class _Work:
     def _send(self, threads: ThreadPoolExecutor) -> None:
         """Start as many calls as limits and caps allow now."""
         while self.stop is None and len(self.under_way) < self.run.concurrency:
-            item = self._next_item()
+            item = self._item_to_ask()
             if item is None or self._seconds_until(item) > 0:
                 return
             most_cost = self.builder.most_cost(item.prompt)
             if not self._may_cost(most_cost):
                 return
-            if not self.reserved and not self._reserve():
+            if not self.counted_ahead and not self._count_ahead():
                 return
-            self.reserved -= 1
-            # Take the item out of where `_next_item` found it.
+            self.counted_ahead -= 1
+            # Take the item out of where `_item_to_ask` found it.
             if item is self.next_unasked:
                 self.next_unasked = None
             else:
@@ -331,7 +332,7 @@ class _Work:
             self._stop_at_cap("One more call could cost more than the cap.")
         return False
 
-    def _reserve(self) -> bool:
+    def _count_ahead(self) -> bool:
         """Count calls in the database before they are made. False at the cap, or if the run was stopped."""
         # Without a row once another worker has taken up the run, which raises `attempt`.
         still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
@@ -345,13 +346,13 @@ class _Work:
             if not JudgeRun.objects.in_use().filter(pk=run.pk).exists():
                 self.stop = State.PAUSED, "The collection was deleted or put away."
                 return False
-            further_calls = min(RESERVED_PER_THREAD * run.concurrency, run.most_calls - run.calls)
+            further_calls = min(COUNTED_AHEAD * run.concurrency, run.most_calls - run.calls)
             if further_calls <= 0:
-                if not self.under_way:
+                if not self.under_way:  # else it stops when these have ended
                     self._stop_at_cap("It made as many calls as it may.")
                 return False
             still_ours.update(calls=F("calls") + further_calls)
-        self.reserved = further_calls
+        self.counted_ahead = further_calls
         return True
 
     def _stop_at_cap(self, why: str) -> None:
@@ -368,7 +369,7 @@ class _Work:
             for future in ended_calls:
                 item, _ = self.under_way.pop(future)
                 self._record(item, future.result())
-        elif self.stop is None and (next_item := self._next_item()):
+        elif self.stop is None and (next_item := self._item_to_ask()):
             time.sleep(min(max(self._seconds_until(next_item), 0.0), longest_wait))
 
     def _record(self, item: _Item, outcome: Outcome) -> None:
@@ -432,8 +433,8 @@ class _Work:
         for name in ("tokens_in", "tokens_out", "cost"):
             sums[name] = sum(getattr(row, name) or 0 for row in rows)  # None: unknown
         if last:
-            sums["calls"] = -self.reserved
-            self.reserved = 0
+            sums["calls"] = -self.counted_ahead
+            self.counted_ahead = 0
         changes: dict[str, Any] = {name: F(name) + number for name, number in sums.items() if number}
         if "cost" in changes:
             # The column holds no more than MOST_MONEY. The cap of the run is not meant: `_may_cost` heeds that.

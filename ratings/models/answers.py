@@ -31,7 +31,10 @@ class ProbeResult(NamedTuple):
 def probe_results(
     collection: Collection, versions: Sequence[JudgeVersion]
 ) -> list[tuple[JudgeVersion, list[ProbeResult]]]:
-    """Each version with an answered probe, and its results by kind. At most one database query."""
+    """Each version with an answered probe, and its results by kind. At most one database query.
+
+    A probe is a text that is surely irrelevant. It gets through if the model grades it as relevant.
+    """
     is_graded = Q(state=Probe.State.GRADED)
     answered_probes = Probe.objects.filter(version__in=versions).exclude(state=Probe.State.WAITING).order_by()
     count_rows = answered_probes.values_list("version", "kind").annotate(

@@ -80,6 +80,7 @@ def drift_document(collection: Collection) -> tuple[dict, dict[float, str], dict
     """
     names = names_in(collection)
     agreed = agreement_in(collection, names)
+    # The key has the names, as courses number the raters in the order of names.
     rater_courses = cache.whole(collection, ("courses", tuple(names.items())), lambda: courses(agreed.table))
     scale = {float(grade.value): str(grade) for grade in collection.grades.all()}
     labels = {grade: scale.get(grade, number(grade)) for grade in agreed.table.grades.tolist()}

@@ -35,8 +35,8 @@ def in_words(result: Compared | None) -> str:
     if result is None:
         return "There were no two systems to compare."
     best, *others = result.systems
-    # Drawn queries have sampling error. These are all queries, or of a sample from a log those that were not taken
-    # for certain: only where some were, the sentence says "drawn".
+    # A test counts the queries that chance drew. In a sample from a log some may be taken for certain: only then
+    # there are fewer drawn ones than queries, and the sentence says "drawn".
     if result.tests.drawn < FEWEST:
         drawn = counted(result.tests.drawn, "query", "queries")
         needed = f"{FEWEST} queries" if result.tests.drawn == result.tests.queries else f"{FEWEST} drawn queries"

@@ -47,13 +47,14 @@ def _means(evaluation: Evaluation) -> Chart | None:
     measure = evaluation.measures[0]
     if not evaluation.means:
         return None
-    queries = counts(evaluation.standing(name).queries for name in evaluation.means)
+    queries = counts(evaluation.standing(name).queries for name in evaluation.means)  # such as "49 to 50"
+    most = degree(measure).most  # best, or highest where more is not better
     of_log = " over all searches of the log" if evaluation.sampled else ""
     return replace(
         means_chart(evaluation),
         title=f"Mean {measure} by system",
         caption=f"Dots are means of {measure}{of_log}, lines their 95 % intervals "
-        f"{about_interval(evaluation.sampled)}; the dotted one stands at the {degree(measure).most}; "
+        f"{about_interval(evaluation.sampled)}; the dotted one stands at the {most}; "
         f"{evaluation.plain_fingerprint_of(measure)}, n = {queries}.",
     )
 

@@ -116,7 +116,7 @@ def _judged(facts: About, settings: Settings) -> str:
     # Values are texts, and a label can be "".
     grades = [f"{value} ({label})" if label else value for value, label in facts.grades]
     scale = f" on a scale of {', '.join(grades)}" if grades else ""
-    sources = []
+    sources = []  # one or both: without a judgment nothing is frozen
     if facts.ratings:
         sources.append(f"from {in_digits(facts.ratings, 'rating')} of {counted(facts.raters, 'rater', 'raters')}")
     if facts.adjudicated and settings.adjudications == "use":

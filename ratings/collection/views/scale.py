@@ -25,7 +25,10 @@ def check_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
 
 @record_act
 def save_scale(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """Change the scale, if it is still the one that the form showed. Otherwise the form comes back up to date."""
+    """Change the scale, if it is still the one that the form showed. Otherwise the form comes back up to date.
+
+    `scale_page` reads and checks the sent form once more, and shows its errors.
+    """
     form = ScaleForm(request.POST, collection=collection)
     if form.outdated or not form.is_valid():
         return scale_page(request, collection, sent=True)

@@ -20,7 +20,7 @@ class BaselineForm(forms.ModelForm):
 @record_act
 @transaction.atomic
 def make_baseline(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
-    """Make the system the fixed baseline or the last release, in place of the one before."""
+    """Make the system the fixed baseline or the last release: of each kind the last row counts."""
     system = get_object_or_404(System, pk=pk, collection=collection)
     new_baseline = Baseline(collection=collection, system=system, name=system.name)
     form = BaselineForm(request.POST, instance=new_baseline)
