@@ -91,7 +91,8 @@ def _printable(name: str) -> str:
 
 def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
     """The files in a ZIP, or `source` itself where the ZIP is an office document."""
-    archive = stack.enter_context(zipfile.ZipFile(Bounded(source.seekable_file(), LARGEST_LIST)))
+    file = BoundedReads(source.seekable_file(), largest_read=LARGEST_LIST)
+    archive = stack.enter_context(zipfile.ZipFile(file))
     entries = [entry for entry in archive.infolist() if not entry.is_dir() and _is_content(entry.filename)]
     if any(entry.filename.startswith(_OFFICE) for entry in entries):
         yield source
@@ -121,11 +122,14 @@ def _wrong_in_zip(entry: zipfile.ZipInfo) -> tuple[str, str] | None:
     return None
 
 
-class Bounded:
-    """A file that refuses very large reads: zipfile and tarfile read lists of names at once, however long."""
+class BoundedReads:
+    """A file of any size that refuses to read more than `largest_read` bytes at once.
 
-    def __init__(self, file: BinaryIO, most: int) -> None:
-        self.file, self.most = file, most
+    zipfile and tarfile read lists of names at once, however long. Large files in them are read in smaller pieces.
+    """
+
+    def __init__(self, file: BinaryIO, *, largest_read: int) -> None:
+        self.file, self.largest_read = file, largest_read
         self.tell = file.tell
 
     def seekable(self) -> bool:
@@ -137,8 +141,9 @@ class Bounded:
         return self.file.seek(place, whence)
 
     def read(self, size: int = -1) -> bytes:
-        data = self.file.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
-        if len(data) > self.most:
+        most = self.largest_read + 1  # one more than is allowed, to notice a read that is too large
+        data = self.file.read(min(size, most) if size >= 0 else most)
+        if len(data) > self.largest_read:
             raise Unopened("its list of files is too long", UNPACK)
         return data
 
@@ -152,7 +157,7 @@ def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
     Raises Unopened for too many entries, and TooMuch for files that are too large.
     """
     file = source.seekable_file()
-    archive = stack.enter_context(tarfile.TarFile(fileobj=Bounded(file, LARGEST_HEADER)))
+    archive = stack.enter_context(tarfile.TarFile(fileobj=BoundedReads(file, largest_read=LARGEST_HEADER)))
     for number, entry in enumerate(archive):
         if number == MOST_ENTRIES:
             raise Unopened(f"it holds more than {MOST_ENTRIES:,} files and folders", "Pack fewer together.")

@@ -184,10 +184,13 @@ def layout_of(
     """Which of the columns `names` holds what: first as people chose (`chosen`), then by their usual names.
 
     `chosen`: a role for which people chose "" has no column. `people`: the names of the collection's raters.
-    `uniform`: whether all records have these columns. Only then may each rater have a column of ratings, and only
-    where no column holds all raters or all grades and people chose no columns of raters. Of the columns without a
-    usual name, those named for one of `people` or as raters often are then belong to raters. The others are
-    `doubtful`: see Layout.
+    `uniform`: whether all records have these columns.
+
+    Of queries and documents, columns without a role become `fields`, if people chose none (see `is_field`).
+    Of ratings, each rater may have a column, if the records are uniform, no column holds all raters or all grades,
+    and people chose no columns of raters. Then columns without a usual name become `raters` if they are called
+    like one of `people` or as raters often are, and `doubtful` if not. All columns that are left are `ignored`.
+
     Raises ValueError where people chose a column that does not exist, and where no column holds what rows of
     `kind` need.
     """
@@ -198,8 +201,8 @@ def layout_of(
     doubtful: tuple[str, ...] = ()
     column = _column_of_each_role(kind, names, chosen, {*raters, *fields})
     other_names = [name for name in names if name not in {*column.values(), *raters, *fields}]
-    rater_may_have_column = uniform and not {"rater", "grade"} & column.keys()
-    if role_of_several == RATERS and RATERS not in chosen and rater_may_have_column:
+    each_rater_may_have_column = uniform and RATERS not in chosen and not {"rater", "grade"} & column.keys()
+    if role_of_several == RATERS and each_rater_may_have_column:
         raters, doubtful = _raters_in(other_names, people)
     if role_of_several == FIELDS and FIELDS not in chosen:
         of_pairs = is_of_pairs(kind, names)
@@ -216,17 +219,17 @@ def _column_of_each_role(
 ) -> dict[str, str]:
     """Role -> the column that holds it: the one that people chose, or the one with the likeliest usual name.
 
-    `raters_or_fields`: the columns that people chose as raters or fields, and that have no other role. Raises
-    ValueError where two columns are equally likely.
+    `raters_or_fields`: the columns that people chose as raters (of ratings) or as fields (of queries and
+    documents), and that have no other role. Raises ValueError where two columns are equally likely.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
     column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
-    column.pop(SEVERAL.get(kind, ""), None)  # a role of several columns has no place here
+    # Raters and fields, of several columns, have no place here: their names are a list or, with | between, a text.
+    column.pop(SEVERAL.get(kind, ""), None)
+    are_raters_chosen = kind == "ratings" and bool(raters_or_fields)  # their columns hold all grades
     for role, likeliest_first in usual_names.items():
-        if role in chosen:
+        if role in chosen or (are_raters_chosen and role in ("rater", "grade")):
             continue
-        if kind == "ratings" and raters_or_fields and role in ("rater", "grade"):
-            continue  # columns of raters hold the grades themselves
         remaining_names = [name for name in names if name not in {*column.values(), *raters_or_fields}]
         candidates = with_usual_names(remaining_names, likeliest_first)
         if candidates:
@@ -260,11 +263,12 @@ def is_of_no_rater(name: str) -> bool:
 def check_chosen(what: str, roles: Iterable[str], names: Sequence[str], chosen: Chosen) -> None:
     """Raises ValueError where a chosen role is not among `roles`, or a chosen column is not among `names`.
 
-    `what`: the columns in messages, such as "column of queries".
+    `what`: the columns in messages, such as "column of queries". `roles`: "" among them is no role, and is not
+    listed; it stands for the role of several columns in kinds that have none.
     """
     for role, columns in chosen.items():
         if role not in roles:
-            possible = ", ".join(filter(None, roles))  # a role may be "", where there is none of several columns
+            possible = ", ".join(filter(None, roles))
             raise ValueError(f"no {what} holds the {values.quoted(role)}; it may hold the {possible}")
         for name in names_in(role, columns):
             if name not in names:

@@ -108,12 +108,11 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
         if isinstance(part, Refusal):
             yield part
             continue
-        # A topic in a list has the path (3,), or ("topics", 3) where a member of an object holds the list. Of a
-        # topic under the key q1, ("q1",) is the text, and ("q1", "need") is a member.
-        key, *names = part.path
-        if isinstance(part.path[-1], int):  # an item of a list
-            if names and key not in TOPIC_LIST_MEMBERS:  # ("q1", 3)
-                yield source.stop(part.line, f"the topic {values.quoted(key)} is a list", CURE)
+        first_name = part.path[0]
+        # A topic in a list: at (3,), or at ("topics", 3) where a member of an object holds the list.
+        if isinstance(part.path[-1], int):
+            if len(part.path) > 1 and first_name not in TOPIC_LIST_MEMBERS:  # at ("q1", 3)
+                yield source.stop(part.line, f"the topic {values.quoted(first_name)} is a list", CURE)
                 return
             if isinstance(part.value, dict):
                 yield part.line, part.value
@@ -121,13 +120,13 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Refusal]:
                 problem = f"{values.quoted(part.value)} is given where a topic is expected"
                 yield source.refusal(part.line, problem, CURE)
             continue
-        # The text or a member of a topic under a key.
-        if record and record["key"] != key:  # the members of the next topic begin
-            yield line, record
-            record = {}
-        if not record:
-            line = part.line
-        record |= {names[0] if names else "text": part.value, "key": key}
+        # A topic under the key q1: its text alone, at ("q1",), or one of its members, at ("q1", "need").
+        if first_name != record.get("key"):  # the first part of another topic
+            if record:
+                yield line, record
+            record, line = {}, part.line
+        member = part.path[1] if len(part.path) > 1 else "text"
+        record |= {member: part.value, "key": first_name}
     if record:  # the last topic
         yield line, record
 

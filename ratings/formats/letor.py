@@ -12,7 +12,7 @@ CURE = "A line is GRADE qid:QUERY, the features, and after a # the document."
 TEXT_CURE = 'Give the text in a comment before its first line, such as "# qid:1: red shoes".'
 _line = re.compile(r"(?P<grade>\S+)\s+qid:(?P<query>\S+)[^#]*(?:#(?P<comment>.*))?")
 _header = re.compile(r"#\s*qid:(\S+):\s+(.+)")  # a comment with the text of a query
-_weight = re.compile(r"\*[0-9.]+$")  # of the query, behind its text
+_query_weight = re.compile(r"\*[0-9.]+$")  # behind the text, as in "rambo*2"
 # No part goes back (?+): a label without a document is no document.
 _document = re.compile(r"(?P<label>(?:docid\s*=.*?\s)??docno\s*=\s*|docid\s*=\s*)?+(?P<key>\S+)(?P<rest>.*)")
 
@@ -50,31 +50,33 @@ def _topics(source: Source) -> Iterator[Topic | Refusal]:
     A query without a comment is refused where the text after a later document is another one.
     """
     text_of_query: dict[str, str] = {}  # the text after the first document, by the key of the query
-    finished_keys = set()  # of queries whose text is in a comment, or that were refused: no text is compared
+    keys_to_skip = set()  # of queries whose text is in a comment, or that were refused: their grades give no topic
 
     def topics_of(line: Line) -> Iterator[Topic]:
-        """The topic of a line that gives the text of a query for the first time; nothing for other lines.
+        """The topic of a comment with the text of a query, or of the first grade of a query; none of other lines.
 
-        Raises ValueError. Reads and adds to `text_of_query` and `finished_keys`.
+        Raises ValueError. Reads and adds to `text_of_query` and `keys_to_skip`. A repeated comment gives its topic
+        again, and `unique_topics` drops it.
         """
         text = line.text.strip()
         if header := _header.match(text):
             key = values.checked_key(header[1], "query", values.QUERY_KEY_LENGTH)
-            finished_keys.add(key)
-            yield Topic(line.number, key, values.checked_text(_weight.sub("", header[2]).strip(), "query"))
+            keys_to_skip.add(key)
+            query_text = _query_weight.sub("", header[2]).strip()  # the weight is no part of the text
+            yield Topic(line.number, key, values.checked_text(query_text, "query"))
         elif text and not text.startswith("#"):
             key, _, _, query_text = _cells(text)
-            if key in finished_keys:
+            if key in keys_to_skip:
                 return
             if key not in text_of_query:
                 text_of_query[key] = query_text
                 try:
                     yield Topic(line.number, key, values.checked_text(query_text, f"text of query {key}"))
                 except ValueError as error:
-                    finished_keys.add(key)
+                    keys_to_skip.add(key)
                     raise WrongCell(str(error), TEXT_CURE) from error
             elif query_text != text_of_query[key]:
-                finished_keys.add(key)
+                keys_to_skip.add(key)
                 earlier = values.quoted(text_of_query[key])
                 raise WrongCell(f"query {key} has another text after its document, not {earlier}", TEXT_CURE)
 

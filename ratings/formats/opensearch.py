@@ -63,35 +63,39 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
     return _queries(source, "querySetQueries", "queryText", QUERIES_CURE)
 
 
-def _queries(source: Source, member: str, name: str, cure: str) -> Iterator[Topic | Refusal]:
-    """The queries. The reference answer of a query set becomes the information need."""
+def _queries(source: Source, list_name: str, name: str, cure: str) -> Iterator[Topic | Refusal]:
+    """The queries of the records in the list `list_name`, whose member `name` is the text of a query.
+
+    The reference answer of a query set becomes the information need.
+    """
 
     def topic_of(line: int, record: dict[str, Any]) -> Iterator[Topic]:
         text = values.checked_text(text_of(record.get(name)).strip(), "query")
         yield Topic(line, key=None, text=text, need=text_of(record.get("referenceAnswer")).strip() or None)
 
-    return unique_topics(source, _rows(source, topic_of, cure, member), cure)
+    return unique_topics(source, _rows(source, topic_of, cure, list_name), cure)
 
 
-def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, member: str) -> Iterator:
-    """The rows of each record in the list `member`, of the file or of each hit in a saved answer of OpenSearch.
+def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, list_name: str) -> Iterator:
+    """The rows of each record in the list `list_name`, of the file or of each hit in a saved answer of OpenSearch.
 
-    For the member "requests" the file is {"requests": [RECORD, …]}, and the answer {"hits": {"hits": [HIT, …]}},
+    For the list "requests" the file is {"requests": [RECORD, …]}, and the answer {"hits": {"hits": [HIT, …]}},
     whose hits are {"_source": {"requests": [RECORD, …]}}. `rows_of`: makes rows from the line and a record.
     """
 
     def rows_of_part(part: strict_json.Part) -> Iterator:
-        """The rows of the records in a part; none for a part that has none. Raises ValueError.
+        """The rows of the records in a part, a value inside the JSON; none for a part without records.
 
-        A part is a value inside the JSON, with its line and its path of names and numbers.
+        A part is one record where the file itself has the list of records, and all hits where it is a saved
+        answer, which has such a list in each hit. Raises ValueError.
         """
         records = []
-        if part.path[0] == member:  # of the file, each record is a part of its own
+        if part.path[0] == list_name:  # {"requests": [RECORD, …]}
             records = [part.value]
-        elif part.path == ("hits", "hits"):  # in an answer, the list of all hits is one part
+        elif part.path == ("hits", "hits"):  # {"hits": {"hits": [{"_source": {"requests": [RECORD, …]}}, …]}}
             for hit in list_of(part.value, "hits"):
                 document = object_of(object_of(hit, "hit").get("_source"), "_source")
-                records += list_of(document.get(member), member)
+                records += list_of(document.get(list_name), list_name)
         for record in records:
             yield from rows_of(part.line, object_of(record, "record"))
 

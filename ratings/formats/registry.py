@@ -186,7 +186,7 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
     """The format that fits the first bytes, or one that nearly fits; None without one.
 
     CSV nearly fits a table whose columns have no usual names, and TREC qrels fit lines with a column more or less.
-    Their refusals name the columns, so that people see what is wrong.
+    Their refusals name the columns, so that people see what is wrong. `default`: the usual format of `kind`.
     """
     start, reading = source.start, source.reading
     format = _fitting(kind, start)
@@ -197,7 +197,9 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
     if format is not None:
         return BY_NAME["csv"] if is_chosen_table and format.name in LIKE_TABLES else format
     # No format fits. Who says that there is no header means a table, too.
-    if is_chosen_table or reading.header is False or (default != "csv" and header.is_table(start)):
+    if is_chosen_table or reading.header is False:
+        return BY_NAME["csv"]
+    if default != "csv" and header.is_table(start):  # as the default, CSV is taken later, by `_default_of`
         return BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NO_DELIMITER
     if kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
@@ -219,26 +221,31 @@ def _refusal_if_in_doubt(source: Source, kind: str, format: Format | None) -> Re
 def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     """The format called `default`, for a file in no format of `kind`.
 
-    A refusal where it is JSON or TREC and the default is not: it names a format with rows of other kinds, if the
-    file is in one.
+    A refusal where it is JSON or TREC and the default is not: it names the format that the file is in, if that has
+    rows of other kinds alone. In both cases it tells how to give rows of `kind` as JSON.
     """
-    # The formats without rows of `kind`, and those of them that the file is in.
-    others = [format for format in FORMATS if kind not in format.reads]
-    fitting = [format for format in others if any(format.fits(other, source.start) for other in format.reads)]
-    other_format = fitting[0] if fitting else None
+    actual = _format_of_other_kinds(source.start, kind)
     is_json = source.start.text.lstrip().startswith(("{", "["))
     is_unexpected_json = is_json and default != "jsonl"
-    is_unexpected_trec = other_format is not None and other_format.name in TREC and default not in TREC
+    is_unexpected_trec = actual is not None and actual.name in TREC and default not in TREC
     if not is_unexpected_json and not is_unexpected_trec:
         return BY_NAME[default]
     problem = "it is unknown JSON"
     cures: list[Cure] = []
-    if other_format:
-        problem = f"it is in the format {other_format.name}, which has only {' and '.join(other_format.reads)}"
-        cures += [Option("kind", other_kind, f"you want its {other_kind}") for other_kind in other_format.reads]
+    if actual:
+        problem = f"it is in the format {actual.name}, which has only {' and '.join(actual.reads)}"
+        cures += [Option("kind", actual_kind, f"you want its {actual_kind}") for actual_kind in actual.reads]
     json_names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
     cures.append(f"Give {kind} as one object on each line, such as {_OBJECT[kind]}.")
     return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {json_names}"))
+
+
+def _format_of_other_kinds(start: Start, kind: str) -> Format | None:
+    """The first format that fits these bytes, of those without rows of `kind`; None if none of them fits."""
+    for format in FORMATS:
+        if kind not in format.reads and any(format.fits(other_kind, start) for other_kind in format.reads):
+            return format
+    return None
 
 
 def _of_another_tool(start: Start) -> tuple[str, str] | None:
@@ -283,8 +290,9 @@ def certain_kind(source: Source) -> str | None:
         raise Refused([refusal])
     fitting = {kind: _fitting(kind, start) for kind in KINDS}
     name_of_format = {kind: format.name for kind, format in fitting.items() if format}  # by kind of row
-    table_formats = sorted(tables.TABLE_FORMATS.intersection(name_of_format.values()))
-    if table_formats:  # of a table, the columns decide, whatever its kind is
+    table_formats = sorted(tables.TABLE_FORMATS.intersection(name_of_format.values()))  # hardly ever several
+    if table_formats:  # of a table, the columns decide
+        # As ratings: of queries, it could be in doubt whether the first line names the columns.
         names = tables.columns_of(table_formats[0], "ratings", source)
         certain = [kind for kind in name_of_format if columns.are_only_of(kind, names)]
     else:
@@ -330,7 +338,9 @@ def _is_unmistakable(format: str, start: Start) -> bool:
         return trec.has_few_iterations(start)  # otherwise it may be the output of trec_eval
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
-    # Topics on lines of key, tab, text. Numbers or ids behind the last tab would be grades or documents.
+    # Topics on lines of key, tab, text. If all texts are numbers or ids, they may be grades or documents.
     last_cells = [cells[-1].strip() for cells in header.first_records(start, "\t")]
-    has_words = any(" " in cell or not re.search("[0-9]", cell) for cell in last_cells)
-    return has_words and header.has_header("queries", start, "\t") is False
+    are_all_ids = all(" " not in cell and re.search("[0-9]", cell) for cell in last_cells)
+    # A table with a header may hold rows of any kind. None: the first line may be one.
+    may_have_header = header.has_header("queries", start, "\t") is not False
+    return not are_all_ids and not may_have_header

@@ -151,8 +151,9 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool:
 def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
     """Role -> the column that holds it: the chosen one, or the first with a usual name. Raises ValueError.
 
-    `chosen`: role -> the column that people chose for it; "" if it has none. The first of one or two columns
-    without a header is the text here; of two, until `_refusal_if_in_doubt` looks for the one with numbers.
+    `chosen`: role -> the column that people chose for it; "" if it has none. Without a header, the first of one or
+    two columns is taken for the text. Of two, `_refusal_if_in_doubt` then looks at the cells, and may set both
+    roles anew in this result.
     """
     check_chosen("column of a log", NAMES, names, chosen)
     column = {role: name for role, name in chosen.items() if name}
@@ -213,8 +214,9 @@ def _add_text_and_counts(source: Source, column: dict[str, str], rows: list[dict
     has_counts = {name: all(_is_count(row.get(name)) for row in rows) for name in ("1", "2")}
     if has_counts["1"] == has_counts["2"]:
         problem = "neither of the two columns has a name, and it is not clear which one has the counts"
-        second = Option("columns", {"text": "1", "count": "2"}, "it is the second")
-        return NoQueries(source.name, 1, problem, (second,))
+        # One of the two answers, as an example: people can name the columns the other way round as well.
+        it_is_second = Option("columns", {"text": "1", "count": "2"}, "it is the second")
+        return NoQueries(source.name, 1, problem, (it_is_second,))
     column |= {"count": "1", "text": "2"} if has_counts["1"] else {"count": "2", "text": "1"}
     return None
 

@@ -125,7 +125,7 @@ class Source:
         elif archive is None:  # such as a pipe, whose bytes are counted as they come
             self._raw = io.BufferedReader(_Counted(self._raw, self.budget))
         self._damage: Exception | None = None  # raised by the next `read`
-        self._unread = b""  # the first bytes, once `start` has taken them from `_text`, the unpacked stream
+        self._unread = b""  # the first bytes, once `start` has taken them from the stream `_unpacked`
         self._copy: BinaryIO | None = None  # of the unpacked bytes, for `seekable_file`
         self.workbook: Any = None  # once `xlsx` has opened it, for its sheets and for its rows
         # Damage at the beginning raises nothing yet, so that a source can always be made: `read` raises it.
@@ -134,7 +134,7 @@ class Source:
         except DAMAGED as error:
             head = b""
             self._damage = error
-        self._text, self.packing = unpacked(self._raw, head)  # the packing is "gzip" and the like
+        self._unpacked, self.packing = unpacked(self._raw, head)  # the packing is "gzip" and the like
 
     def member(self, name: str, stream: BinaryIO, size: int, packing: str, packed_size: int) -> "Source":
         """A file in this archive, to be read in the same way. `packed_size`: its bytes in the archive."""
@@ -168,7 +168,7 @@ class Source:
         Damaged data raise nothing here: the next `read` raises it.
         """
         try:
-            while len(self._unread) < START_BYTES and (more := self._text.read1(START_BYTES)):
+            while len(self._unread) < START_BYTES and (more := self._unpacked.read1(START_BYTES)):
                 self._unread += more
         except DAMAGED as error:
             self._damage = self._damage or error
@@ -278,7 +278,7 @@ class Source:
         if self._damage:
             raise self._damage
         block, self._unread = self._unread, b""
-        block = block or self._text.read(BLOCK_BYTES)
+        block = block or self._unpacked.read(BLOCK_BYTES)
         if self.packing:
             self.budget.unpack(len(block))
         return block

@@ -82,16 +82,20 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
 
     `rows`: the cells of the first records.
     """
-    if source.reading.header is not None or not rows:
-        return source.reading.header is not False  # as people chose; without rows it makes no difference
+    if source.reading.header is not None:
+        return source.reading.header  # as people chose
+    if not rows:
+        return True  # it makes no difference
     chosen = _chosen_columns(source)
     if not all(map(str.isdecimal, chosen)):  # people chose a column by its name, so columns have names
         return True
     has_header = header.names_columns(kind, rows[0], rows[1:])  # None: in doubt
-    # Of a single column only queries can be read. Anything else is refused, by the name of the column.
-    if has_header or (len(rows[0]) == 1 and kind != "queries"):
+    # A single column without a usual name can only hold queries. For other kinds its first cell is taken for its
+    # name, and `layout_of` refuses the table with that name.
+    is_refused_later = len(rows[0]) == 1 and kind != "queries"
+    if has_header or is_refused_later:
         return True
-    if chosen and has_header is False:  # people chose columns by their numbers
+    if chosen and has_header is False:  # people said by their numbers what the columns hold
         return False
     shown = listed(cell.strip() for cell in rows[0])
     if has_header is None:
@@ -126,16 +130,17 @@ def columns_of(format: str, kind: str, source: Source, *has_header: HasHeader) -
 def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = True) -> Layout:
     """Which of the columns `names` of records of `source` holds what. Raises ValueError.
 
-    `uniform`: all records have these columns. JSON objects need not have the members that people chose.
+    `uniform`: all records have these columns. JSON objects need not have the members that people chose. Columns of
+    ratings may have the names of the collection's raters (`source.reading.raters`).
     """
     names = list(names)
     chosen = source.reading.columns
     if not uniform:  # a role whose column these records lack has none
         chosen = {role: _among(names, role, columns) for role, columns in chosen.items()}
-    # Columns without names have their roles by their number; so has a single column, whatever its name.
-    is_single_column = len(names) == 1 and not usual_role(kind, names[0])
-    if not chosen and (source.reading.header is False or is_single_column):
-        roles = BY_POSITION.get((kind, len(names)), [])  # [] where their number does not say what they hold
+    # Columns without names have their roles by position; so has a single column without a usual name.
+    is_single_unknown = len(names) == 1 and not usual_role(kind, names[0])
+    if not chosen and (source.reading.header is False or is_single_unknown):
+        roles = BY_POSITION.get((kind, len(names)), [])  # [] where so many columns have no usual order
         chosen = dict(zip(roles, names, strict=False))
     return layout_of(kind, names, chosen, uniform=uniform, people=source.reading.raters)
 
@@ -406,14 +411,17 @@ def text_of(value: Any) -> str:
 
 
 def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[Topic]:
-    """The query of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read."""
+    """The one query of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read.
+
+    An iterator, like those of the other kinds in _READERS: a record may hold several ratings.
+    """
     texts = {role: text_of(cells[name]).strip() for role, name in layout.column.items() if role != "tags"}
     key = None
     if "key" in texts:  # the cell is checked, not its text: in JSON and Parquet a float is no id
         key = checked_id(cells[layout.column["key"]], "query key", values.QUERY_KEY_LENGTH, source)
-        # Without a header the first column, called 1, is taken for that of the keys, and may be that of the texts.
-        # A blank in it shows texts. `checked_id` writes %20 for each blank, so that then the key differs.
-        if layout.column["key"] == "1" and not source.reading.columns and key != texts["key"]:
+        has_blank = key != texts["key"]  # `checked_id` writes %20 for each blank
+        # Without a header, column 1 is guessed to hold the keys. A blank shows that it holds texts.
+        if layout.column["key"] == "1" and not source.reading.columns and has_blank:
             problem = f"the query key {values.quoted(texts['key'])} has a blank"
             raise WrongCell(problem, "Name the columns in a first line, such as id and query.")
     tags = _tags(cells[layout.column["tags"]]) if "tags" in layout.column else None

@@ -151,11 +151,10 @@ def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusa
     try:
         return _topic(line, parts, tags_of_query)
     except ValueError as error:
-        # No tag is left that may hold the text, or another one is that of the text.
-        if not unknown_tags or "title" in parts:
-            return source.refusal(line, str(error), *cure_of(error, MARKUP_CURE))
-        choose = Option("columns", {"text": None}, "one of them holds the text")
-        return source.refusal(line, f"{error}; it has the tags {listed(unknown_tags)}", choose)
+        if unknown_tags and "title" not in parts:  # one of these tags may hold the text
+            choose = Option("columns", {"text": None}, "one of them holds the text")
+            return source.refusal(line, f"{error}; it has the tags {listed(unknown_tags)}", choose)
+        return source.refusal(line, str(error), *cure_of(error, MARKUP_CURE))
 
 
 def _topic(line: int, parts: dict[str, list[str]], query_tags: tuple[str, ...] | None = None) -> Topic:

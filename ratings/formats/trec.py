@@ -120,7 +120,8 @@ def _result(source: Source, text: str, cells: list[str]) -> tuple[str, str, int,
             values.system_name(system),
         )
     except ValueError as error:
-        raise WrongCell(str(error), RUN_CURE, *_header_cure(query, rank, score), *_point_cure(score)) from error
+        cures = [RUN_CURE, *_header_cure(query, rank, score), *_decimal_comma_cure(score)]
+        raise WrongCell(str(error), *cures) from error
     source.lines_with_more_columns += has_more
     return result
 
@@ -179,7 +180,7 @@ def _judgment(source: Source, text: str, cells: list[str]) -> tuple[str, str, st
     except ValueError as error:
         # A word may stand for a grade. One with a comma or semicolon is rather several columns.
         is_word = not _is_number(grade) and not any(sign in grade for sign in ",;")
-        cures = [QRELS_CURE, *_header_cure(query, grade), *_point_cure(grade)]
+        cures = [QRELS_CURE, *_header_cure(query, grade), *_decimal_comma_cure(grade)]
         cures += cures_of_word(grade) if is_word else []
         raise WrongCell(str(error), *cures) from error
     return query, document, grade
@@ -247,7 +248,7 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
     import pyarrow as pa  # takes a sixth of a second, and few commands read files
     from pyarrow import compute, csv
 
-    text, gap_count = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
+    text, separator_count = _with_single_blanks(block.lines) if isinstance(block, Block) else (b"", 0)
     if not text:
         return {}
     repeated_word = pa.dictionary(pa.int32(), pa.string())  # for a column of few different words
@@ -267,8 +268,9 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
         return {}
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     queries = columns["query"].dictionary.to_pylist()
-    # A gap stands behind each cell but the last: a blank or a line end. What is more is a control character.
-    has_control_character = gap_count != len(names) * table.num_rows - 1
+    cell_count = len(names) * table.num_rows
+    # A blank or a line end stands behind each cell but the last. What is more is a control character in a cell.
+    has_control_character = separator_count != cell_count - 1
     has_comment = any(query.startswith("#") for query in queries)
     longest_query = max(map(len, queries))
     longest_document = compute.max(compute.utf8_length(columns["document"])).as_py()
@@ -280,9 +282,10 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
 
 
 def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
-    """The lines with a single blank between two cells and none at an end, and how many bytes are gaps (`_gaps`).
+    """The lines with a single blank between two cells and none at an end, and the number of separators in them.
 
-    If there are more gaps than the cells need, a control character is left, which `_gaps` counts, too.
+    Separators are blanks, line ends and other control characters (`_separators`). The caller knows how many the
+    cells need. If there are more, a control character stands in a cell.
     (b"", 0) where the lines have a character that Arrow takes otherwise than `_line_by_line` does.
     """
     text = lines.replace(b"\t", b" ")
@@ -293,23 +296,23 @@ def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
     # refuses either.
     if b"\r" in text or b"\x7f" in text:
         return b"", 0
-    gaps = _gaps(text)
-    # The lines are written anew if a gap is at an end of the text, or two gaps stand together, as where a line is
-    # blank, or begins or ends with a blank. Most files have no such gaps. `[:1]`: the text may be empty.
-    if gaps[:1].any() or gaps[-1:].any() or (gaps[1:] & gaps[:-1]).any():
+    separators = _separators(text)
+    is_at_an_end = separators[:1].any() or separators[-1:].any()  # a slice, since the text may be empty
+    # As where a line is blank, or begins or ends with a blank. Most files need not be written anew.
+    if is_at_an_end or (separators[1:] & separators[:-1]).any():
         text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
-        gaps = _gaps(text)
+        separators = _separators(text)
     # Arrow would read 0x1f as a whole number. The first search, of a single byte, is much faster.
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
         return b"", 0
     # A blank such as the no-break space, or a byte order mark: Arrow would take it as a part of a key.
     if not text.isascii() and _other_blank.search(text.decode(errors="replace")):
         return b"", 0
-    return text, int(np.count_nonzero(gaps))
+    return text, int(np.count_nonzero(separators))
 
 
-def _gaps(text: bytes) -> np.ndarray:
-    """Whether each byte is a gap, which is a blank, a line end or a control character: bool[bytes]."""
+def _separators(text: bytes) -> np.ndarray:
+    """Whether each byte is a blank, a line end or another control character: bool[bytes]."""
     return np.frombuffer(text, np.uint8) <= ord(" ")
 
 
@@ -483,7 +486,7 @@ def _pointed(cell: str) -> str:
     return cell.replace(",", ".", 1)
 
 
-def _point_cure(cell: str) -> list[Cure]:
+def _decimal_comma_cure(cell: str) -> list[Cure]:
     has_comma = "," in cell and _is_number(_pointed(cell))
     return ["Write a decimal point in place of a decimal comma."] if has_comma else []
 

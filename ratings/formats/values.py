@@ -126,7 +126,8 @@ def with_point(text: str, what: str, *, has_commas: bool) -> str:
 
     Raises ValueError for a number such as 1,234 or 1.234, whose mark may also part thousands. A comma is surely
     for decimals in a file with decimal commas (`has_commas`), unless the number is a rank. A point surely is,
-    unless the number is a rank or a weight, which may be large whole numbers. `what`: the kind of number.
+    also in such a file, unless the number is a rank or a weight: only these may be large whole numbers.
+    `what`: the kind of number.
     """
     if "," in text:
         is_for_decimals = has_commas and what != "rank"

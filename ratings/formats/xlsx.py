@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from . import budget, spreadsheet, values
-from .archives import LARGEST_LIST, ZIP, Bounded
+from .archives import LARGEST_LIST, ZIP, BoundedReads
 from .budget import TooMuch
 from .columns import listed
 from .refusal import Option, Refusal
@@ -20,12 +20,12 @@ _IN_XLSX = re.compile(rb"xl/(workbook|worksheets|sharedStrings|styles|theme)")
 _NUMBERS_BELOW = 10**15
 _zeros = re.compile("0{2,20}")  # as many digits as an id has; more would only fill the memory
 # A cell with a formula and without its result. No part goes back (*+): the time would grow with the square.
-_formula = re.compile(
+_uncomputed_cell = re.compile(
     rb"<(?:\w+:)?c\b([^<>]*+)>\s*+"
     rb"<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<]*+</(?:\w+:)?f>)\s*+"
     rb"(?:<(?:\w+:)?v\s*+/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
 )
-_is_text = re.compile(rb'\bt="str"')  # an empty text as result has this type
+_has_text_result = re.compile(rb'\bt="str"')  # in the attributes of a cell, also where that text is empty
 _place = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _row_end = re.compile(rb"</(?:\w+:)?row\s*+>")
 # What Excel writes for a character that XML changes or cannot hold, such as the carriage return of a Windows line.
@@ -177,7 +177,7 @@ def _opened(source: Source) -> Any:
     from openpyxl.reader.excel import ExcelReader  # takes a third of a second, and few files need it
 
     if source.workbook is None:
-        file = Bounded(source.seekable_file(), LARGEST_LIST)
+        file = BoundedReads(source.seekable_file(), largest_read=LARGEST_LIST)
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
         parts = reader.archive.infolist()
         source.budget.unpack(sum(part.file_size for part in parts))
@@ -199,9 +199,9 @@ def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
         *rows, rest = _row_end.split(rest + data)
         if max(map(len, [*rows, rest])) > LONGEST_LINE:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
-        for cell in chain.from_iterable(map(_formula.finditer, rows)):
+        for cell in chain.from_iterable(map(_uncomputed_cell.finditer, rows)):
             attributes = cell[1]
-            # A cell of that type has a result: the empty text.
-            if not _is_text.search(attributes) and (place := _place.search(attributes)):
+            # The empty text is a result, too.
+            if not _has_text_result.search(attributes) and (place := _place.search(attributes)):
                 return place[1].decode(), int(place[2])
     return None

@@ -43,8 +43,8 @@ def change(user: User, **wanted) -> None:
     for name in USER_FIELDS:
         setattr(user, name, wanted[name])
     other_superusers = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    # Only superusers change accounts. So there is no other one only where the last one changes their own account,
-    # and such a change ends the right, or closes the account.
+    # Only superusers change accounts. If there is no other one, `user` is the last, who changes their own account:
+    # any new value of these two would end the right or close the account.
     if changed.keys() & {"is_superuser", "is_active"} and not other_superusers.exists():
         raise LastSuperuser
     user.save(update_fields=USER_FIELDS)

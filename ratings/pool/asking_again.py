@@ -40,12 +40,12 @@ class Scope:
         return RatingEvent.objects.filter(rater__collection=self.collection, **{EVENT_PATH[self.kind]: self.row})
 
     @cached_property
-    def of_anybody(self) -> int:
+    def wanted_from_anybody(self) -> int:
         """How many ratings would be wanted anew by anybody, those who gave them included."""
         return queue.askable(self.ratings, of_others=False).count()
 
     @cached_property
-    def of_others(self) -> int:
+    def wanted_from_others(self) -> int:
         """How many ratings would be wanted anew by raters who have not rated their pairs."""
         return queue.askable(self.ratings, of_others=True).count()
 

@@ -96,7 +96,7 @@ def plan_fewer(collection: Collection, wanted: int, *, now: datetime | None = No
     """
     now = now or timezone.now()
     pairs = Pair.objects.filter(query__collection=collection, wanted__gt=wanted, retired_at__isnull=True)
-    # Those of retired pairs too, which `want_fewer` also lowers. An extra assignment is beyond the number anyway.
+    # Those of retired pairs, too, which `want_fewer` also lowers. It leaves extra assignments as they are.
     assignments = Assignment.objects.filter(collection=collection, pair__wanted__gt=wanted, extra=False).order_by()
     counts_by_pair = assignments.values("pair").annotate(
         total=Count("pk"),

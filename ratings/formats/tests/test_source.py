@@ -56,7 +56,7 @@ def test_a_bomb_of_one_line_is_refused_before_it_is_unpacked():
     bomb = gzip.compress(b"x" * 50_000_000)
     source = Source("bomb", io.BytesIO(bomb))
     assert [type(item) for item in source.lines()] == [Refusal]
-    assert source._text.tell() < 20_000_000
+    assert source._unpacked.tell() < 20_000_000
 
 
 def test_lines_longer_than_a_block_stay_whole():

@@ -34,6 +34,7 @@ ALGORITHMS = [kind + bits for kind in ("RS", "PS", "ES") for bits in ("256", "38
 LEEWAY = 60  # seconds by which clocks may differ
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 LOGOUT_TOKEN_SECONDS = 600  # after which a logout token is too old, whatever its expiry
+LONGEST_QUOTATION = 97  # characters of a refusal that quotes the visitor's address, which anybody can write
 
 # The errors of an answer that is cut off, is not JSON, or is JSON of another shape.
 BROKEN_ANSWER = (requests.RequestException, OAuth2Error, ValueError, KeyError, TypeError, AttributeError)
@@ -128,7 +129,7 @@ def person_of(request: HttpRequest) -> Person:
     if "code" not in request.GET:
         error_name = request.GET.get("error", "nothing")
         refusal = Cancelled if error_name == "access_denied" else Refused
-        raise refusal(f"the provider said {error_name!r}"[:97])  # cut, since anybody can write such an address
+        raise refusal(f"the provider said {error_name!r}"[:LONGEST_QUOTATION])
     endpoints = Endpoints(request, PROVIDER_ID)
     try:
         issuer = endpoints.openid_config["issuer"]
@@ -157,7 +158,7 @@ def person_from(claims: dict, state: dict, id_token: str) -> Person:
         groups=groups_in(claims),
         session=str(claims.get("sid") or ""),
         second_factor=gave_second_factor(claims),
-        fresh=is_fresh(claims, state.get("again")),
+        fresh=checked_freshness(claims, state.get("again")),
         id_token=id_token,
         next=state.get("next", ""),
     )
@@ -188,7 +189,7 @@ def gave_second_factor(claims: dict) -> bool:
     return any(isinstance(value, str) and value in settings.PROVIDER_SECOND_FACTOR for value in values)
 
 
-def is_fresh(claims: dict, sent_at: float | None) -> bool:
+def checked_freshness(claims: dict, sent_at: float | None) -> bool:
     """Whether the person showed the provider just now who they are, rather than use an open session there.
 
     `sent_at`: when they were sent there to show it once more, None if they were not sent for that. Raises Refused

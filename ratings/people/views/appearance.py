@@ -25,6 +25,6 @@ def save_appearance(request: SignedInRequest) -> HttpResponse:
     # Without a code the message is in the language that the browser asks for.
     with translation.override(code or translation.get_language_from_request(request)):
         messages.success(request, gettext("Saved in this browser."))
-    response = redirect("password_change")
+    response = redirect("password_change")  # the account page, which has this form
     keep(request, response, form.cleaned_data)
     return response

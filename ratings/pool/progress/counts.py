@@ -143,8 +143,9 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
     left = still_wanted(collection).count() - extra_leases
     extent = Extent(done, held, open=left - held)
     by_day = _by_day(ratings.counted())
-    # The other grades each filled a wanted rating. Below 0 if a grade was undone after `done` was counted.
-    surplus = max(0, sum(by_day.values()) - done)
+    grade_count = sum(by_day.values())
+    # `done` of these grades fill a wanted rating. `max`: some may be undone since `done` was counted.
+    surplus = max(0, grade_count - done)
     return Progress(extent, by_day, surplus, works, passed, broken)
 
 

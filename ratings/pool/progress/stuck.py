@@ -65,7 +65,7 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
 
     A worker is a rater who can rate now. They may rate the pairs of all queries or, if restricted, only those of
     `Rater.queries`. A pair is rated by all who may rate it if as many of them rated it (`n`) as there are
-    (`n_allowed`).
+    (`n_allowed`: a number, or where some are restricted an expression of the pair's query).
     """
     worker_ids = [work.rater.pk for work in workers]
     # One row for each restricted worker and each query whose pairs they may rate.
@@ -77,9 +77,10 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
     if restricted:
         own_permission = permissions.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
         ratings |= Rating.objects.filter(Exists(own_permission), rater__in=restricted).order_by()
+        # How many restricted workers may rate the pair of a rating: the permissions for its query.
         of_query = permissions.filter(query=OuterRef("pair__query")).order_by()
         n_restricted = Subquery(of_query.values("query").annotate(n=Count("pk")).values("n"))
-        n_allowed = len(unrestricted) + Coalesce(n_restricted, 0)  # an expression that differs between pairs
+        n_allowed = len(unrestricted) + Coalesce(n_restricted, 0)
     rated_by_all = ratings.values("pair").annotate(n=Count("pk")).filter(n__gte=n_allowed).values("pair")
     waiting = still_wanted(collection).filter(extra=False)  # an extra assignment is for one rater, not for anyone
     unreachable = waiting.filter(pair__in=rated_by_all)

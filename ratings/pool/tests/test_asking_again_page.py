@@ -56,11 +56,11 @@ def test_one_act_asks_again_and_one_takes_it_back(world, kind):
     sent = {kind: world.scopes[kind]}
     about = {"query": "query q1", "document": "document a", "pair": "q1 and a", "rater": "alice"}[kind]
     preview = world.get(**sent).context["scope"]
-    assert (preview.of_anybody, preview.of_others, preview.asked) == (1, 1, 0)
+    assert (preview.wanted_from_anybody, preview.wanted_from_others, preview.asked) == (1, 1, 0)
     answer = world.post("ask_raters_again", who="anybody", **sent)
     assert not Rating.objects.exists()
     after = world.client.get(answer.url).context["scope"]
-    assert (after.of_anybody, after.asked) == (0, 1)
+    assert (after.wanted_from_anybody, after.asked) == (0, 1)
     world.post("take_back_asking", **sent)
     assert Rating.objects.counted().get().grade.value == 2
     assert world.acts[-2:] == [

@@ -25,8 +25,8 @@ def ask_again(request: HttpRequest, collection: Collection) -> HttpResponse:
     context = {
         **frame(collection, "pool"),
         "scope": scope,
-        # The time to rate all of them anew, if anybody may; None: the pace is not known.
-        "hours": speed.hours(scope.of_anybody) if speed else None,
+        # To rate everything anew, also by those who rated it; None: the pace is not known.
+        "hours": speed.hours(scope.wanted_from_anybody) if speed else None,
         "raters": Rater.objects.able().filter(collection=collection).count(),
     }
     return render(request, "ratings/ask_again.html", context)
