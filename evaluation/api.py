@@ -37,7 +37,7 @@ from .scores.asked import OF_ADJUDICATIONS, RULES
 from .scores.expected import MOST_PAIRS, expected_means
 from .watching import setting_up, telling, trend
 from .watching.lookup import watch_of
-from .watching.nights import after_call
+from .watching.nights import night_of_system
 
 MOST_DRAWS = 20_000  # permutations of the tests in one response
 MOST_VALUES = 500_000  # queries x systems x measures in one response
@@ -429,7 +429,7 @@ def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
     """
     found = watch_of(collection_to_change(request, slug), watch)
     try:
-        night = after_call(found, sent.system, timezone.now()) if sent.system else setting_up.run(found)
+        night = night_of_system(found, sent.system, timezone.now()) if sent.system else setting_up.run(found)
     except ValueError as error:
         refuse(as_sentence(error), "system")
     if sent.system:

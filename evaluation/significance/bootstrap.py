@@ -38,8 +38,9 @@ def bootstrap_interval(
     mean = np.array([np.ascontiguousarray(column).mean() for column in columns.T])
     # Chunks of resamples: how often each query is drawn, n times in all.
     counts = _cached_resamples(n, draws, seed) if n * draws <= MOST_CACHED_BYTES else resamples(n, draws, seed)
-    # Deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
-    deviations = np.concatenate(list(weighted_sums(counts, columns - mean, heaviest=n))) / n  # [draws, columns]
+    # Sums of deviations from the mean, so that equal values give an interval of width 0 without rounding errors.
+    sums = np.concatenate(list(weighted_sums(counts, columns - mean, total_weight=n)))  # [draws, columns]
+    deviations = sums / n
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = mean + np.quantile(deviations, tails, axis=0) * np.sqrt(n / (n - 1))
     return (low, high) if values.ndim == 2 else (float(low[0]), float(high[0]))

@@ -69,23 +69,26 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
 
     readings: the differences to the baseline plus the margin, float64[queries] without nan each. There is one for
     each way to read documents that nobody judged, and an alarm has to hold in all of them. signs: of these
-    queries, by the same seed in all nights. crossed: bool[flips], of the look of the night before; None in the
-    first night. may_spend: the share of the flips that may have crossed after this night, a part of the budget.
+    queries, by the same seed in all nights. A flip is one set of signs, and flip 0 changes none: it is what was
+    observed. crossed: bool[flips], of the look of the night before; None in the first night. may_spend: the share
+    of the flips that may have crossed after this night, a part of the budget.
     """
     crossed_before = np.zeros(signs.flips, bool) if crossed is None else crossed
-    drops = drops_of(readings, signs)
+    drops = drops_of(readings, signs)  # the statistic of each flip
+    observed_drop = drops[0]
     largest_first = np.sort(drops[~crossed_before])[::-1]
-    may_cross = int(may_spend * signs.flips) - int(crossed_before.sum())
-    # Flips cross strictly above the threshold. So it is the largest statistic that may not cross: then at most
-    # `may_cross` flips do. It is inf where none may cross, and -inf where all may.
+    may_cross = int(may_spend * signs.flips) - int(crossed_before.sum())  # how many flips, tonight
+    # The threshold is the statistic behind the `may_cross` largest ones. Only those strictly above it cross, which
+    # are at most so many. It is inf where none may cross, and -inf where all may.
     threshold = np.inf
     if may_cross > 0:
         threshold = largest_first[may_cross] if may_cross < len(largest_first) else -np.inf
     crosses_now = drops > threshold
     # What was observed is no alarm unless the search lost more than the margin.
     crosses_now[0] &= all(reading.mean() < 0 for reading in readings)
-    p = float((crossed_before | (drops >= drops[0])).mean())
-    return Look(crossed_before | crosses_now, float(threshold), float(drops[0]), p)
+    # Flips that crossed on an earlier night count as at least as extreme as what was observed.
+    p = float((crossed_before | (drops >= observed_drop)).mean())
+    return Look(crossed_before | crosses_now, float(threshold), float(observed_drop), p)
 
 
 def drop_of(readings: Sequence[np.ndarray]) -> float:

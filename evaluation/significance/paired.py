@@ -124,32 +124,33 @@ def wilcoxon(difference: np.ndarray) -> np.ndarray:
 def _signed_ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The signed rank of each difference by absolute value among those other than 0, and the sizes of the ties.
 
-    Equal absolute values share their mean rank. A difference of 0 has rank 0.
+    Equal absolute values share their mean rank. A difference of 0 has rank 0. A tie is the differences with one
+    absolute value other than 0; its size is 1 for a value that no other difference has.
     """
     ranks = np.zeros(len(column))
     is_ranked = column != 0
-    _, place, ties = np.unique(np.abs(column[is_ranked]), return_inverse=True, return_counts=True)
-    mean_ranks = np.cumsum(ties) - (ties - 1) / 2  # of each distinct value
+    _, place, tie_sizes = np.unique(np.abs(column[is_ranked]), return_inverse=True, return_counts=True)
+    mean_ranks = np.cumsum(tie_sizes) - (tie_sizes - 1) / 2  # of each distinct value
     ranks[is_ranked] = mean_ranks[place]
-    return np.sign(column) * ranks, ties
+    return np.sign(column) * ranks, tie_sizes
 
 
 def _signed_rank_p(column: np.ndarray) -> float:
     """The p value of `wilcoxon` for one pair of systems; nan where nothing differs. column: float64[queries]."""
     from scipy.special import ndtr
 
-    ranks, ties = _signed_ranks(column)
-    n = int(ties.sum())  # of differences that are not 0
+    ranks, tie_sizes = _signed_ranks(column)  # sizes: how many differences have each absolute value other than 0
+    n = int(tie_sizes.sum())  # of differences that are not 0
     if not n:
         return np.nan
     positive_sum = ranks[ranks > 0].sum()
     expected = n * (n + 1) / 4  # of positive_sum, where both signs are as likely
-    no_ties_or_zeros = len(ties) == len(column)  # as many distinct absolute values other than 0 as queries
+    no_ties_or_zeros = len(tie_sizes) == len(column)  # as many distinct absolute values other than 0 as queries
     if no_ties_or_zeros and n <= EXACT_RANKS:
         # All ranks add up to 2 * expected, of which the negative ones have what the positive ones have not.
         smaller_sum = int(min(positive_sum, 2 * expected - positive_sum))
         return min(1.0, 2 * _ways_of_rank_sums(n)[: smaller_sum + 1].sum() / 2**n)
-    variance = (n * (n + 1) * (2 * n + 1) - (ties**3 - ties).sum() / 2) / 24
+    variance = (n * (n + 1) * (2 * n + 1) - (tie_sizes**3 - tie_sizes).sum() / 2) / 24
     return 2 * float(ndtr(-abs(positive_sum - expected) / np.sqrt(variance)))
 
 

@@ -219,12 +219,13 @@ def _comparison(
     alpha = ALPHA / max(comparisons, 1)
     least = power.least_effect(drawn, alpha)
     detectable = nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"]
-    needed = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
-    numbers |= {"detectable": detectable, "needed": nan, "more": nan}
-    if needed is not None:
-        needed = max(needed, FEWEST)  # with fewer there is no test, however large the difference
+    needed = more = nan  # stay so where there is no effect, or one of 0, which no number of queries detects
+    needed_by_power = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
+    if needed_by_power is not None:
+        needed = max(needed_by_power, FEWEST)  # with fewer there is no test, however large the difference
         # `needed` is an approximation: there can be that many queries already, and still no verdict.
-        numbers |= {"needed": needed, "more": 0 if significant else max(0, needed - drawn)}
+        more = 0 if significant else max(0, needed - drawn)
+    numbers |= {"detectable": detectable, "needed": needed, "more": more}
     undefined = [name for name, number in numbers.items() if isnan(number)]
     return Comparison(
         **{**numbers, **dict.fromkeys(undefined)},  # None for nan

@@ -81,7 +81,7 @@ class Sampled:
         return int((self.stratum >= 0).sum())
 
     @property
-    def groups(self) -> np.ndarray:
+    def joined_strata(self) -> np.ndarray:
         """The stratum of each drawn query, int64[drawn]; one with a single query is joined to the one before it.
 
         A single query shows no variance. If the first of several strata has one, the second is joined to it.
@@ -101,7 +101,7 @@ class Sampled:
     @property
     def degrees(self) -> int:
         """The degrees of freedom of the standard error: drawn queries less their strata."""
-        return self.drawn - len(np.unique(self.groups))
+        return self.drawn - len(np.unique(self.joined_strata))
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def estimate(values: np.ndarray, sampled: Sampled, level: float = 0.95) -> Estim
     answered = sampled.answered(has_value)
     column = values[has_value, np.newaxis]
     mean = float(mean_of_searches(column, answered)[0])
-    if answered.left_out:
+    if answered.left_out:  # strata in which no query has a value
         margin = float("nan")
-    elif not answered.drawn:
+    elif not answered.drawn:  # every query was taken for certain
         margin = 0.0
     else:
         margin = float(paired.t_margin(pseudo_values(column, answered), level, answered.degrees)[0])
@@ -148,15 +148,16 @@ def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
         return np.empty((0, values.shape[1]))
     # n times a query's part of the error of the mean, by linearisation.
     parts = n * (sampled.searches / sampled.searches.sum())[:, np.newaxis] * (values - mean)
-    parts, groups = parts[sampled.stratum >= 0], sampled.groups
+    is_drawn = sampled.stratum >= 0  # neither taken for certain nor outside the sample
+    parts, strata = parts[is_drawn], sampled.joined_strata
     rows = np.empty((n, values.shape[1]))
-    for group in np.unique(groups):
-        members = groups == group
-        of_group, size = parts[members], int(members.sum())
-        # The variance within a stratum needs the factor size / (size - 1); that of all rows has n / (n - 1). Only
-        # where n is 1 can a group have size 1: its row becomes the mean.
+    for stratum in np.unique(strata):
+        members = strata == stratum
+        of_stratum, size = parts[members], int(members.sum())
+        # The variance within a stratum needs the factor size / (size - 1); that of all rows has n / (n - 1).
+        # A stratum of size 1 was joined to another one, unless it is the only one: its row becomes the mean.
         correction = np.sqrt(size / max(size - 1, 1) * (n - 1) / n)
-        rows[members] = mean + correction * (of_group - of_group.mean(axis=0))
+        rows[members] = mean + correction * (of_stratum - of_stratum.mean(axis=0))
     return rows
 
 
@@ -167,19 +168,20 @@ def bounds_of_estimate(
 
     low, high: float64[queries], the bounds of each value once all is judged; certain, possible: whether a query
     will and may have a value then, bool[queries]. A query that only may have one is in the mean or not, whichever
-    gives the wider bounds. What is left out has no value for certain, so the others of its stratum stand for it.
-    (nan, nan) where a bound of a possible query is nan, and where a stratum may be left without a value.
+    gives the wider bounds. A query that an admin left out of the collection never has one, so the others of its
+    stratum stand for it. (nan, nan) where a bound of a possible query is nan, and where a stratum may be left
+    without a value.
     """
-    # The weight of a stratum is the number of its searches. The queries taken for certain are a stratum here, too.
+    # A stratum weighs as much as it has searches. Queries that were taken for certain are a stratum here, too.
     ends, total_weight = np.zeros(2), 0.0  # the sums over strata of weight x (least, greatest), and of the weights
     searches = sampled.searches
     for stratum in sorted({*sampled.stratum.tolist(), *sampled.left_out} - {OUTSIDE}):
         members = sampled.stratum == stratum
         must = members & certain
         may = members & possible & ~certain
-        if not searches[must].any():
+        if not searches[must].any():  # it is possible that no query of the stratum will have a value
             return float("nan"), float("nan")
-        weight = searches[members].sum() + sampled.left_out.get(stratum, 0.0)
+        weight = searches[members].sum() + sampled.left_out.get(stratum, 0.0)  # with those that are left out
         # The greatest mean is the least one of the values with the other sign.
         least = _least_mean(low[must], searches[must], low[may], searches[may])
         greatest = -_least_mean(-high[must], searches[must], -high[may], searches[may])

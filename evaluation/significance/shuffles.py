@@ -45,12 +45,12 @@ def shuffles(rows: int, columns: int, draws: int, seed: int) -> Iterator[np.ndar
         places = order.reshape(columns, size)  # the same memory, by place
         # Fisher-Yates for all rows and draws at once: the last place swaps with a random one up to itself.
         for last in range(columns - 1, 0, -1):
-            # For each cell, the index in `order` of the place that the last one swaps with. The numbers that are
-            # drawn have a small type: times an intp they are int64, and cannot overflow.
-            partner = generator.integers(0, last + 1, size, np.min_scalar_type(last)) * np.intp(size) + cells
-            moved = order[partner]
-            order[partner] = places[last]
-            places[last] = moved
+            random_places = generator.integers(0, last + 1, size, np.min_scalar_type(last))  # one for each cell
+            # As indices in `order`. The small type of the places becomes int64 times an intp, and cannot overflow.
+            to_swap = random_places * np.intp(size) + cells
+            columns_there = order[to_swap]
+            order[to_swap] = places[last]
+            places[last] = columns_there
         yield places.reshape(columns, -1, rows)
 
 

@@ -13,16 +13,17 @@ COLUMNS_AT_ONCE = 100
 MOST_MULTIPLICATIONS = 1 << 18  # larger matrix products use threads, which is slow on a busy machine
 
 
-def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: int) -> Iterator[np.ndarray]:
+def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, total_weight: int) -> Iterator[np.ndarray]:
     """The sums of `columns` under each row of weights: chunks of float64[rows, columns].
 
     columns: float64[queries, columns]; weights: chunks of whole numbers [rows, queries] with up to ROWS_AT_ONCE
-    rows, each of which adds up to at most `heaviest`.
+    rows, each of which adds up to at most `total_weight`. The columns are rounded to whole multiples of a small
+    step, since sums of whole numbers are exact in any order of addition.
     """
-    numbers, step = whole_steps(columns, heaviest)  # the columns are numbers * step, and all numbers are whole
+    numbers, step = whole_steps(columns, total_weight)  # the columns are numbers * step, and all numbers are whole
     queries, width = numbers.shape
-    # A matrix product is of at most ROWS_AT_ONCE rows x `depth` queries x COLUMNS_AT_ONCE columns, and so takes at
-    # most MOST_MULTIPLICATIONS. A width of 0 counts as 1, since nothing can be divided by 0.
+    # A matrix product of more than MOST_MULTIPLICATIONS would use threads. So one has at most ROWS_AT_ONCE rows x
+    # `depth` queries x COLUMNS_AT_ONCE columns. A width of 0 counts as 1, since nothing can be divided by 0.
     depth = MOST_MULTIPLICATIONS // (ROWS_AT_ONCE * min(COLUMNS_AT_ONCE, max(1, width)))
     for rows in weights:
         sums = np.zeros((len(rows), width))
@@ -35,14 +36,15 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, heaviest: 
         yield sums * step
 
 
-def whole_steps(columns: np.ndarray, heaviest: int) -> tuple[np.ndarray, np.ndarray]:
+def whole_steps(columns: np.ndarray, total_weight: int) -> tuple[np.ndarray, np.ndarray]:
     """The columns as whole multiples of a step, and the step of each column, a power of two.
 
     The step is so small that only the last bits are lost. Sums of whole numbers below 2**53 are exact, and so do
-    not depend on the order of addition, which in a matrix product depends on its width.
+    not depend on the order of addition, which in a matrix product depends on its width. total_weight: the largest
+    sum of the weights with which a column is added up.
     """
     largest = np.abs(columns).max(axis=0, initial=0)
     with np.errstate(divide="ignore"):
-        power = np.ceil(np.log2(largest) + np.log2(heaviest / LARGEST_EXACT_SUM))
+        power = np.ceil(np.log2(largest) + np.log2(total_weight / LARGEST_EXACT_SUM))
     step = 2.0 ** np.maximum(power, LEAST_STEP_EXPONENT)
     return np.rint(columns / step), step

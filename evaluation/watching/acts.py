@@ -73,8 +73,9 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     """The unjudged documents on which the night's differences to its baselines rest: {(query, document): place}.
 
     query, document: pks; place: the document's best place, from 1, in the lists of the night and of its baselines.
-    A document that both compared lists return counts only where there is no other one. Without a baseline all
-    unjudged documents of the night count.
+    Of each comparison with a baseline these are the documents that only one of the two lists returns. If no query
+    has one, they are those at different places in both. Without a baseline all unjudged documents of the night
+    count.
     """
     watch = night.watch
     verdicts = night.verdicts.select_related("system")
@@ -87,8 +88,9 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     empty_lists = rankings_of([np.empty(0, np.uint32)] * len(pks))
     baselines = list(data.rankings.values()) if asked.systems else [empty_lists]
     depth = depth_of(watch, asked)
-    moved = [holes.moved(judgments, tonight, baseline, depth) for baseline in baselines]
-    rows = pd.concat(map(holes.deciding, moved))
+    differing = [holes.ranked_differently(judgments, tonight, baseline, depth) for baseline in baselines]
+    rows = pd.concat(map(holes.deciding, differing))
+    # Nights keep the ids of documents that were deleted since: nobody can rate these.
     rows = rows[rows["document"].isin(list(watch.collection.documents.values_list("pk", flat=True)))]
     places = rows[["night", "baseline"]].min(axis=1).astype(int)  # at least one of the two is finite
     return places.groupby([pks[rows["query"]], rows["document"]]).min().to_dict()

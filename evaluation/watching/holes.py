@@ -13,7 +13,7 @@ from ..scores import Asked
 NOT_RETURNED = np.inf  # the place of a document below the depth, or that a list does not have
 
 
-def moved(judgments: Judgments, night: Rankings, baseline: Rankings, depth: int) -> pd.DataFrame:
+def ranked_differently(judgments: Judgments, night: Rankings, baseline: Rankings, depth: int) -> pd.DataFrame:
     """The unjudged documents that the night ranks at another place than the baseline, of queries both answered.
 
     A row for each, with the columns query (row of the record), document (pk), night and baseline (places from 1,
@@ -35,26 +35,26 @@ def _places(rankings: Rankings, depth: int) -> pd.DataFrame:
     return pd.DataFrame({"query": top.query, "document": top.documents.astype(np.int64), "place": place})
 
 
-def deciding(moved: pd.DataFrame) -> pd.DataFrame:
-    """Of the `moved` documents those that only one of the lists returns. Where there are none, all of them."""
-    of_one = moved[np.isinf(moved["night"]) | np.isinf(moved["baseline"])]
-    return of_one if len(of_one) else moved
+def deciding(unjudged: pd.DataFrame) -> pd.DataFrame:
+    """Of the documents from `ranked_differently`, those that only one list returns. If no query has one, all."""
+    of_one = unjudged[np.isinf(unjudged["night"]) | np.isinf(unjudged["baseline"])]
+    return of_one if len(of_one) else unjudged
 
 
 def at_best(
-    asked: Asked, judgments: Judgments, lists: Sequence[Rankings], moved: pd.DataFrame, scale: Sequence[float]
+    asked: Asked, judgments: Judgments, lists: Sequence[Rankings], unjudged: pd.DataFrame, scale: Sequence[float]
 ) -> np.ndarray:
     """The values of the night and of its baseline if the missing judgments are as good for the night as can be.
 
     float64[queries, 2], nan where a value counts in no mean. lists: the rankings of the night and of the baseline;
-    moved: the unjudged documents, as from `moved`; scale: the grades, lowest first. A document that the night
-    ranks higher than the baseline gets the highest grade, another one the lowest.
+    unjudged: the documents, as from `ranked_differently`; scale: the grades, lowest first. A document that the
+    night ranks higher than the baseline gets the highest grade, another one the lowest.
     """
-    is_higher_tonight = moved["night"].to_numpy() < moved["baseline"].to_numpy()  # a lower place number
+    is_higher_tonight = unjudged["night"].to_numpy() < unjudged["baseline"].to_numpy()  # a lower place number
     best_judgments = Judgments(
         judgments.queries,
-        np.append(judgments.query, moved["query"]),
-        np.append(judgments.document, moved["document"]),
+        np.append(judgments.query, unjudged["query"]),
+        np.append(judgments.document, unjudged["document"]),
         np.append(judgments.grade, np.where(is_higher_tonight, scale[-1], scale[0])),
     )
     scores = [kernel.evaluate([asked.measure], best_judgments, rankings, asked.options) for rankings in lists]

@@ -106,10 +106,11 @@ def ask(night: Night) -> None:
     night.save(update_fields=["job"])
 
 
-def after_call(watch: Watch, system: str, due_at: datetime) -> Night:
+def night_of_system(watch: Watch, system: str, due_at: datetime) -> Night:
     """A new night with the rankings of a system that was imported, in place of the answers of an engine.
 
-    due_at: the time that the night gets. ValueError where the system has no ranking for a query of the watch.
+    system: its name; due_at: the time that the night gets. ValueError where the system does not exist, or has a
+    ranking for none of the queries of the watch.
     """
     imported = System.objects.filter(collection=watch.collection, name=system).first()
     keys = dict(queries_of(watch).values_list("pk", "key"))
@@ -191,8 +192,10 @@ def _write_rankings(
         lists = {query: [ids[hit.document] for hit in hits_of_query] for query, hits_of_query in hits.items()}
         ranking_ids |= store(watch, lists.items())
         report.counts["new"] += len(batch)
-        progress("writing", report.counts["new"] / answer_count, report.counts["new"])
-    texts.tell(report)
+        # Below 1 at the end if some answers have a problem: these count in `answer_count`, but are not written.
+        share = report.counts["new"] / answer_count
+        progress("writing", share, report.counts["new"])
+    texts.tell(report)  # how many documents keep what is stored though the engine has something else, and why
     return ranking_ids
 
 

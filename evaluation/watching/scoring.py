@@ -171,7 +171,7 @@ def documents_of(watch: Watch, ids: list[int]) -> dict[int, np.ndarray]:
     return lists
 
 
-def by_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.ndarray:
+def by_query_of_night(evaluation: Evaluation, night: Night, column: np.ndarray) -> np.ndarray:
     """A column of the evaluation, float64[queries], in the order of the queries of the night."""
     place = {pk: row for row, pk in enumerate(evaluation.table.record.queries["pk"].tolist())}
     rows = np.array([place.get(pk, -1) for pk in night.queries.tolist()], np.int64)

@@ -40,7 +40,7 @@ def set_up(watch: Watch, facts: Mapping[str, Any]) -> Watch:
     watch.paused = facts.get("paused", watch.paused)
     # Pausing skips the form, so that it also works where the rules of today would refuse the other fields.
     if facts.keys() == {"paused"}:
-        return keep(watch, paused=watch.paused)
+        return keep(watch, paused=watch.paused)  # for the audit, which has no details of other changes
     # This form is not sent: it has the present values of the watch and the names of the fields.
     form = WatchForm(instance=watch, collection=watch.collection)
     data = {**form.initial, **{name: fact for name, fact in facts.items() if name != "paused"}}

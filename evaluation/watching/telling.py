@@ -15,7 +15,7 @@ from ratings.notices.sources import Happened
 
 from ..models import Night, Verdict, Watch
 from . import nights
-from .scoring import TONIGHT, by_night, scored, terms_of
+from .scoring import TONIGHT, by_query_of_night, scored, terms_of
 from .verdicts import KINDS, verdict_on
 
 log = logging.getLogger(__name__)
@@ -69,9 +69,10 @@ def tell(night: Night) -> bool:
     if has_new_alarm and has_engine and again_scored is None:
         return _ask_again(night)
     evaluation = night_scored.evaluation
+    values_tonight = evaluation.counting([TONIGHT])[:, 0]  # by query of the record; nan where it counts in no mean
     stored = {
         "state": State.TOLD,
-        "values": by_night(evaluation, night, evaluation.counting([TONIGHT])[:, 0]),
+        "values": by_query_of_night(evaluation, night, values_tonight),
         "means": asdict(night_scored.means),
         "terms": terms_of(night, night_scored),
         "ended_at": timezone.now(),

@@ -246,7 +246,11 @@ def _flat(point: Point) -> dict[str, Any]:
 
 
 def as_json(point: Point) -> dict[str, Any]:
-    """The members of a night in JSON. noise: how far the engine's second answers differ (`turns.difference`)."""
+    """The members of a night in JSON.
+
+    noise: how far the engine's second answers differ (`turns.difference`). Of a verdict, spent: how much of the
+    budget of false alarms is used up; answer: what an admin answered to the alarm, of `Verdict.Answer`, or "".
+    """
     verdicts = [
         {
             "baseline": kind,

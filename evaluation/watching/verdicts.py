@@ -23,7 +23,7 @@ from ..significance import FEWEST, common_queries, nightly, paired
 from ..significance.gate import NOT_WORSE, WORSE, Limits, agreed, limits
 from ..significance.sampled import OUTSIDE, Sampled, pseudo_values
 from . import holes
-from .scoring import TONIGHT, Scored, by_night
+from .scoring import TONIGHT, Scored, by_query_of_night
 
 LEVEL = 0.05  # of the one-sided interval that shows that a search is not worse
 ROUNDING = 1e-9  # of two means: closer ones are the same
@@ -89,27 +89,29 @@ class Compared:
         values = evaluation.counting(names)
         # A query that came to the collection after the baseline has no ranking of it, which is no empty list.
         counted = common_queries(values) & baseline.present
-        if sampled is not None:
+        if sampled is not None:  # only queries of the sample of the log
             counted &= sampled.stratum != OUTSIDE
+        judgments = evaluation.judgments
         # The unjudged documents that the two rank at different places, a row for each.
-        moved = holes.moved(evaluation.judgments, tonight, baseline, night.depth)
-        moved = moved[counted[moved["query"]]]  # only those of counted queries
+        unjudged = holes.ranked_differently(judgments, tonight, baseline, night.depth)
+        unjudged = unjudged[counted[unjudged["query"]]]  # only those of counted queries
         why_not_expected = night.why_not_expected
         if not why_not_expected and not night.expected.keys() >= set(names):
             why_not_expected = "a system came or went while the night was scored"
         if why_not_expected:
-            second = holes.at_best(evaluation.asked, evaluation.judgments, (tonight, baseline), moved, night.scale)
+            second = holes.at_best(evaluation.asked, judgments, (tonight, baseline), unjudged, night.scale)
         else:
             second = np.column_stack([night.expected[name] for name in names])
-        # A query without a second value has nothing that can be found in either list: its plain values stay.
+        # Both readings need the same queries. So one without a second value, as where every draw of its missing
+        # judgments leaves nothing to find, has its plain values there, too.
         has_no_second = np.isnan(second).any(axis=1)[:, np.newaxis]  # both arrays of values: [queries, names]
         return cls(
             plain=paired.difference_on(counted, values),
             second=paired.difference_on(counted, np.where(has_no_second, values, second)),
             why_not_expected=why_not_expected,
             counted=counted,
-            unjudged=len(holes.deciding(moved)),
-            sampled=sampled and sampled.answered(counted),
+            unjudged=len(holes.deciding(unjudged)),  # those that only one list returns, or all if there are none
+            sampled=sampled and sampled.answered(counted),  # the counted queries stand for all of their stratum
             keys=evaluation.table.record.queries["pk"].to_numpy(),
         )
 
@@ -144,7 +146,7 @@ def verdict_on(night: Night, kind: str, scored: Scored, before: Verdict | None, 
     watch, name = night.watch, scored.baselines[kind]
     compared = Compared.of(scored, kind)
     path = Path.after(before, watch, kind, name, scored.evaluation.label)
-    differences = by_night(scored.evaluation, night, compared.plain)
+    differences = by_query_of_night(scored.evaluation, night, compared.plain)
     one_night = compared.limits(watch.margin)
     unchanged = before is not None and path.continues and _reads_the_same(before, night, differences, one_night)
     if unchanged or path.has_alarm:
@@ -186,8 +188,8 @@ class Test:
 
     look: nightly.Look | None = None
     is_plain_alarm: bool = False  # whether it is an alarm with unjudged documents as the options say
-    allowed: float | None = None  # see `Numbers`
-    again: float | None = None  # the mean difference by the second answers
+    accrued_budget: float | None = None  # the chance of a false alarm that may be spent down to this night
+    difference_again: float | None = None  # the mean difference by the engine's second answers
     why: str = ""  # why there is no verdict
 
 
@@ -195,8 +197,9 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     """The test of the nights of the path down to this one, or why the queries of the night cannot be tested.
 
     A path is a run of nights against the same baseline. Each night has a look at it, a test that may use up a part
-    of the budget of false alarms. again: the comparison by the engine's second answers, None where it was asked
-    once; an alarm that they do not confirm is taken back.
+    of the budget of false alarms. It compares the differences with flips: the same differences with random signs.
+    path.crossed: which flips were above the threshold of an earlier night. again: the comparison by the engine's
+    second answers, None where it was asked once; an alarm that they do not confirm is taken back.
     """
     if why := _why_not(compared):
         return Test(why=why)
@@ -206,21 +209,22 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     # With one day for the first night. No less than that, should the clock have been set back.
     days = max((night.due_at - watch.created_at).total_seconds() / 86_400, 0.0) + 1
     # The baselines share the budget of a year equally. This much of one share may be spent by this night.
-    accrued = nightly.budget(watch.budget / len(KINDS), days)
+    accrued_budget = nightly.budget(watch.budget / len(KINDS), days)
     signs = nightly.Signs(path.seed, keys)
-    may_spend = accrued - path.spent_before  # on this path
+    may_spend = accrued_budget - path.spent_before  # without what former paths used up
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    # The two readings treat unjudged documents in different ways, and an alarm has to hold in both. A plain alarm
-    # has to hold only in the first reading, which treats them as the options say.
+    # An alarm has to hold in both readings of unjudged documents. A plain alarm is one of the first reading, which
+    # treats them as the options say. If it is no alarm in both, the verdict is that judgments decide the night.
     is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
-        return Test(look, is_plain_alarm, allowed=accrued)
+        return Test(look, is_plain_alarm, accrued_budget)
     plain_limits, _ = again.limits(margin=0.0)  # the margin does not matter for the difference
+    why = ""
     if look.is_alarm and not _holds(again, look, watch.margin):
         second_answer = "other results" if again.counted.any() else "no answer"
         why = f"the engine gave {second_answer} when it was asked again"
-        return Test(look.without_alarm(), allowed=accrued, again=plain_limits.difference, why=why)
-    return Test(look, is_plain_alarm, allowed=accrued, again=plain_limits.difference)
+        look, is_plain_alarm = look.without_alarm(), False  # no judgments decide a loss that was not confirmed
+    return Test(look, is_plain_alarm, accrued_budget, plain_limits.difference, why)
 
 
 def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
@@ -236,16 +240,17 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
     """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name.
 
     one_night: the limits of the night alone with unjudged documents as the options say, then in the second
-    reading: at their expected gain or with the best judgments for the night, as `compared` has it.
+    reading: at their expected gain or with the best judgments for the night, as `compared` has it. The threshold
+    of the test is inf where no flip, a set of random signs, may cross it yet, and -inf where every flip may.
     """
     plain, second = one_night
     second_name = "at_best" if compared.why_not_expected else "expected"
-    look = test.look  # None where nothing was tested
+    look = test.look  # of the test of all nights; None where nothing was tested
     shows_loss = agreed([reading.verdict for reading in one_night]) == WORSE
-    # Without a query that counts nothing is tested.
-    plain_differences = np.empty(0)
+    plain_differences = np.empty(0)  # stays empty where no query counts
     if compared.counted.any():
-        (plain_differences, _), _ = compared.tested  # ((first reading, second reading), keys of the queries)
+        differences_by_reading, _ = compared.tested
+        plain_differences = differences_by_reading[0]
     return {
         "difference": plain.difference,
         "low": plain.low,
@@ -255,12 +260,12 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
         f"{second_name}_low": second.low,
         f"{second_name}_high": second.high,
         "p": look.p if look else None,
-        "allowed": test.allowed,
-        # JSON has no infinity, which is the threshold where no flip may cross, or every flip may.
+        "allowed": test.accrued_budget,
+        # JSON has no infinity.
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
         "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
         "skewed": nightly.is_skewed(plain_differences),
-        "again": test.again,
+        "again": test.difference_again,
         "is_loss": look is not None and shows_loss,
         "why": test.why,
     }
@@ -282,12 +287,13 @@ class Path:
 
         A path is a run of nights that are tested together, and a flip is one set of random signs for the
         differences of queries. A flip has crossed once its statistic was above the threshold of a night, as in an
-        alarm. kind, name: of the baseline and of its system; label: of the measure with its options. The budget of
-        false alarms is that of the watch: what former paths spent cannot be spent again.
+        alarm. It stays crossed for the rest of the path: its share of the budget is spent. kind, name: of the
+        baseline and of its system; label: of the measure with its options. The budget of false alarms is that of
+        the watch: what former paths spent cannot be spent again.
         """
         seed = (watch.seed, KINDS.index(kind))  # with the number of the path: each path has its own flips
         if last is not None and _goes_on(last, watch, name, label):
-            crossed = np.unpackbits(last.crossed)[: nightly.FLIPS].astype(bool)
+            crossed = np.unpackbits(last.crossed, count=nightly.FLIPS).astype(bool)
             return cls(last.path, crossed, last.spent_before, (*seed, last.path), continues=True)
         number = last.path + 1 if last else 1
         spent_before = last.spent if last else 0.0  # on all paths down to that verdict
@@ -324,18 +330,18 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     """Whether a test of this night would read the same numbers as in the night before, so that none is needed.
 
     before: the verdict of the night before; differences: of this night, by query; one_night: the limits of this
-    night alone, in the first and in the second reading. False in any case after an alarm that the second answers
-    did not confirm: if the same loss is there the next night, it has to be told.
+    night alone, in both readings of the documents that nobody judged: as the options say; at their expected gain,
+    or with the best judgments for the night. False in any case after an alarm that the engine's second answers did
+    not confirm: if the same loss is there the next night, it has to be told.
     """
     numbers = before.numbers
-    # It was tested, as it has a p, and yet has a reason why there is no verdict: the alarm was not confirmed.
-    if before.kind != Kind.WORSE and numbers["p"] is not None and numbers["why"]:
+    was_tested = numbers["p"] is not None
+    if was_tested and numbers["why"]:  # only an alarm that was not confirmed has both
         return False
     plain, second = one_night
-    # New judgments without gain leave the plain differences as they are. But in the second reading they may decide
-    # a night of which the last verdict was that judgments decide it.
-    # Where there were no expected gains, which `without` says why, the second reading had the best judgments.
+    # `without` is the reason why the night before had the best judgments in place of expected gains, if it had.
     second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
+    # New judgments of gain 0 change only the second reading. There they may settle what judgments had to decide.
     if before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference):
         return False
     return (

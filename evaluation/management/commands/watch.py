@@ -81,7 +81,7 @@ def do(act: str, watch: Watch, value: Any, name: str) -> None:
                 setting_up.remove(watch)
             case "system":
                 # To tell a night is to score it and to store its verdicts.
-                telling.tell(nights.after_call(watch, value, timezone.now()))
+                telling.tell(nights.night_of_system(watch, value, timezone.now()))
 
 
 def facts_in(words: list[str]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_a_query_stands_for_its_count_by_its_chance():
     found = Sampled.of(count, chance, np.array(["head", "tail", "tail", "", "rare"], object))
     assert found.searches.tolist() == [60, 20, 20, 0, 80]
     assert found.stratum.tolist() == [CERTAIN, 3, 3, OUTSIDE, 2]
-    assert (found.drawn, found.groups.tolist()) == (3, [2, 2, 2])
+    assert (found.drawn, found.joined_strata.tolist()) == (3, [2, 2, 2])
 
 
 def test_a_mean_by_hand():
@@ -157,7 +157,7 @@ def test_what_has_no_sampling_error_and_what_has_no_interval():
 )
 def test_a_stratum_with_one_query_is_joined_to_a_neighbour(strata, groups):
     sampled = Sampled(np.array(strata), np.ones(len(strata)))
-    assert sampled.groups.tolist() == groups
+    assert sampled.joined_strata.tolist() == groups
     rows = pseudo_values(np.arange(len(strata))[:, np.newaxis], sampled)
     assert rows.mean() == pytest.approx(np.mean(np.arange(len(strata))))
 

@@ -41,7 +41,7 @@ def kept_and_stored(monkeypatch, seconds: float) -> tuple[set[int], set[int]]:
             nights.forget_old()
             return None
         has_looked.wait(timeout=20)
-        night = nights.after_call(Watch.objects.get(), "imported", now)
+        night = nights.night_of_system(Watch.objects.get(), "imported", now)
         has_stored.set()
         return night
 

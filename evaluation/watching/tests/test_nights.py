@@ -390,17 +390,17 @@ def test_a_call_brings_a_system(watch, shop):
     watch.engine = None
     watch.save()
     make_rankings(shop, {"tonight": dict.fromkeys(QUERIES[:30], GOOD)})
-    nights.after_call(watch, "tonight", FIRST)
+    nights.night_of_system(watch, "tonight", FIRST)
     work()
     night = Night.objects.get()
     assert (night.state, night.system, night.means["queries"], night.means["gaps"]) == ("told", "tonight", 30, 10)
     with pytest.raises(ValueError, match="no system"):
-        nights.after_call(watch, "nothing", FIRST + timedelta(days=1))
+        nights.night_of_system(watch, "nothing", FIRST + timedelta(days=1))
 
 
 def test_a_loss_of_a_system_that_a_call_named_is_not_asked_of_the_engine(watch, search, shop):
     make_rankings(shop, {"tonight": dict.fromkeys(QUERIES, BAD)})
-    night = nights.after_call(watch, "tonight", FIRST)
+    night = nights.night_of_system(watch, "tonight", FIRST)
     work()
     assert search.asked == 0 and verdict(night).kind == "worse"
 
@@ -474,7 +474,7 @@ def test_a_night_that_another_worker_told_or_removed_becomes_no_gap(watch):
 def test_a_night_that_cannot_be_told_is_a_gap_and_holds_up_no_other(watch, shop, monkeypatch):
     make_rankings(shop, {"tonight": dict.fromkeys(QUERIES, GOOD)})
     other = Watch.objects.create(collection=shop, name="z", asked=watch.asked, created_at=FIRST)
-    broken, told = (nights.after_call(each, "tonight", FIRST) for each in (watch, other))
+    broken, told = (nights.night_of_system(each, "tonight", FIRST) for each in (watch, other))
     scored = telling.scored
 
     def of_one(night, *more):
@@ -543,8 +543,8 @@ def test_a_night_waits_for_those_before_it(watch, shop):
     watch.engine = None
     watch.save()
     make_rankings(shop, {"one": dict.fromkeys(QUERIES, GOOD), "two": dict.fromkeys(QUERIES, BAD)})
-    nights.after_call(watch, "one", FIRST)
-    later = nights.after_call(watch, "two", FIRST + timedelta(days=1))
+    nights.night_of_system(watch, "one", FIRST)
+    later = nights.night_of_system(watch, "two", FIRST + timedelta(days=1))
     assert not telling.tell(later)
     assert telling.tell_due() == 1 and telling.tell_due() == 1
     assert [night.state for night in Night.objects.all()] == ["told", "told"]
@@ -554,9 +554,9 @@ def test_of_two_nights_that_are_told_at_once_the_second_continues_the_path_of_th
     watch.engine = None
     watch.save()
     make_rankings(shop, {"one": dict.fromkeys(QUERIES, GOOD)})
-    early = nights.after_call(watch, "one", FIRST)
+    early = nights.night_of_system(watch, "one", FIRST)
     Night.objects.filter(pk=early.pk).update(state="told")  # as if it were not there for the other worker
-    late = nights.after_call(watch, "one", FIRST + timedelta(days=1))
+    late = nights.night_of_system(watch, "one", FIRST + timedelta(days=1))
     scored = telling.scored
 
     def meanwhile(night, *others):

@@ -66,7 +66,7 @@ def make_baseline(collection: Collection, kind: str, name: str) -> None:
 
 
 def night_of(watch: Watch, system: str, day: int = 0) -> Night:
-    night = nights.after_call(watch, system, FIRST + timedelta(days=day))
+    night = nights.night_of_system(watch, system, FIRST + timedelta(days=day))
     telling.tell_due()
     night.refresh_from_db()
     assert night.state == "told", night.problem
