@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluation.significance import paired
 from evaluation.significance.sampled import Sampled, estimate
-from ratings.importing.sampling.drawing import Stratum, chances, drawn, drawn_more, mixed
+from ratings.importing.sampling.drawing import Stratum, chances, drawn, drawn_more, mixed_order
 
 from ._strata import stratum_of
 
@@ -81,7 +81,7 @@ def measured(log: Log, size: int, former: int, draws: int) -> dict[str, float]:
     """The share of intervals that hold the truth, and their mean width over that of an interval of known width."""
     generator, truth = np.random.default_rng(225), log.truth
     chance = chances(log.stratum, size)
-    chance_of = np.repeat(chance, log.stratum.queries)
+    chance_of = np.repeat(chance, log.stratum.queries_per_count)
     ends, twins = np.empty((draws, 2, 3)), np.empty((draws, 2))
     for draw in range(draws):
         places = drawn_places(log.stratum, chance, size, former, generator)
@@ -104,10 +104,10 @@ def drawn_places(
 ) -> np.ndarray:
     """The places of the drawn queries; of `former` ones first, which are kept, where that is not 0."""
     if not former:
-        return drawn(stratum, chance, generator.random(), mixed(stratum, chance, generator))
+        return drawn(stratum, chance, generator.random(), mixed_order(stratum, chance, generator))
     before = chances(stratum, former)
-    kept = drawn(stratum, before, generator.random(), mixed(stratum, before, generator))
-    order = mixed(stratum, chance, generator)
+    kept = drawn(stratum, before, generator.random(), mixed_order(stratum, before, generator))
+    order = mixed_order(stratum, chance, generator)
     return np.concatenate([kept, drawn_more(stratum, kept, before, chance, generator.random(), order)])
 
 

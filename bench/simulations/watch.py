@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from evaluation.significance.nightly import FLIPS, FLIPS_AT_ONCE, Signs, budget, look
 from evaluation.significance.sampled import Sampled, pseudo_values
-from ratings.importing.sampling.drawing import chances, drawn, mixed
+from ratings.importing.sampling.drawing import chances, drawn, mixed_order
 
 from ._strata import stratum_of
 
@@ -209,8 +209,8 @@ class Log:
         self.count = np.maximum(1, np.round(SEARCHES * share / share.sum())).astype(np.int64)
         stratum = stratum_of(self.count)
         chance = chances(stratum, size)
-        self.places = drawn(stratum, chance, generator.random(), mixed(stratum, chance, generator))
-        chance_of = np.repeat(chance, stratum.queries)
+        self.places = drawn(stratum, chance, generator.random(), mixed_order(stratum, chance, generator))
+        chance_of = np.repeat(chance, stratum.queries_per_count)
         self.is_tail = chance_of < 1
         of = chance_of[self.places]
         self.sampled = Sampled.of(self.count[self.places], of, np.full(len(of), "", object))

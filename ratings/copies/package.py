@@ -28,7 +28,8 @@ class Unreadable(ValueError):
 def opened(file: BinaryIO, name: str, format: str, version: int, cure: str) -> tuple[zipfile.ZipFile, dict]:
     """The open ZIP and its manifest, whose "members" are {member: (number of its lines, its SHA-256)}.
 
-    Raises Unreadable, with `cure`, for any other file, and for another version of the format.
+    Raises Unreadable for any other file, and for another version of the format. `cure`: what helps where the file
+    is no such ZIP. A damaged one is to be copied again.
     """
     try:
         package = zipfile.ZipFile(file)
@@ -43,7 +44,7 @@ def opened(file: BinaryIO, name: str, format: str, version: int, cure: str) -> t
     try:
         with package.open(MANIFEST) as text:
             manifest = json.loads(text.read(MOST_MANIFEST_BYTES))
-        its_format, its_version = manifest["format"], manifest["version"]
+        its_format, its_version = manifest["format"], manifest["version"]  # DAMAGE_ERRORS has KeyError, too
         members = members_of(manifest)
     except (*DAMAGE_ERRORS, ValueError, TypeError) as error:
         raise Unreadable(f"{name}, {MANIFEST}", f"it cannot be read ({error})", COPY_AGAIN) from error

@@ -148,6 +148,7 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
         if snapshot_of(sums) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
         for picture in pictures:
+            # A file that is larger than a picture may be is none that an export wrote. It is refused unread.
             is_too_large = zip.getinfo(picture).file_size > MOST_BYTES
             if is_too_large or picture_file(package.sha256_of(package.blocks(zip, name, picture))) != picture:
                 raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
@@ -413,7 +414,8 @@ class Restoring:
         self.ids[table.model] = array("q", [0])  # place 0 is unused, as lines count from 1
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
-            # Going through the problems replaces the references. There are no problems, as all lines were checked.
+            # Going through the problems puts numbers of lines in place of references, for which `_row` finds ids.
+            # There are no problems, as all lines were checked.
             for number, problem in self._resolve_references(table, batch):
                 raise AssertionError(f"line {number}: {problem}, although it was checked before")
             ids = new_ids(table.model, len(batch))

@@ -239,7 +239,7 @@ class HowForm(ColumnsForm):
         `columns`: name of a column -> the role that its field proposes, "" for none. `sheets`: the names of the
         sheets of a workbook; without any, the form does not ask for a sheet.
         """
-        self.job, self.names, self.shown_roles = job, list(columns), set(columns.values())
+        self.job, self.names, self.proposed_roles = job, list(columns), set(columns.values())
         # The field `map` is the option `grades` as a text, such as bad=0, good=2.
         grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
         initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
@@ -302,7 +302,7 @@ class HowForm(ColumnsForm):
             cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
 
     def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
-        """Role -> "" for each role for which people chose no column, as one would be guessed for it otherwise.
+        """Role -> "", no column, for each role for which people chose none, and reading would guess one otherwise.
 
         `columns`: role -> the column or columns that people chose.
         """
@@ -310,8 +310,10 @@ class HowForm(ColumnsForm):
             layout = layout_of(self.job.kind, self.names, columns)
         except ValueError:  # no column holds what rows of this kind need
             return {}
-        # The layout lacks the names of people, by which columns of raters were found when the form was made.
-        guessed = set(layout.column) | ({RATERS} & self.shown_roles)
+        guessed = set(layout.column)
+        # By the names of the collection's raters, which `layout_of` lacks here, such columns may be guessed, too.
+        if RATERS in self.proposed_roles:
+            guessed.add(RATERS)
         if layout.fields:
             guessed.add(FIELDS)
         if self.job.kind == Job.Kind.QUERIES:

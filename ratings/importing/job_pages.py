@@ -30,11 +30,11 @@ def heading(job: Job, doing: str, done: str) -> str:
     """The state in a word or two: `doing` while it writes, `done` when it is published."""
     if job.checking and job.state == State.RUNNING:
         return "Checking"
-    # `job.stage` is the state. Some jobs work in turns, between which they are queued: it is RUNNING then, too.
+    # `job.stage` is `job.state`, but RUNNING for a job that is queued between two of its turns.
     words = {
         State.QUEUED: "Waiting",
         State.RUNNING: doing,
-        State.CHECKED: "Check",
+        State.CHECKED: "Check",  # a noun: the page shows the result of the check
         State.PUBLISHED: done,
         State.FAILED: f"Not {done.lower()}",
     }

@@ -199,10 +199,11 @@ def work_on(job: Job) -> None:
         try:
             report = _run(job, progress)
         except Superseded:
-            # If it was cancelled, that is mostly written. Then, or if it was taken over, `_end` changes nothing.
+            # `cancel` asks the worker to end before it stores the state. Once that is stored, or if another worker
+            # has the job, `_end` changes nothing.
             _end(job, State.CANCELLED)
-            # A job that was queued again, or that another worker has, needs its files and answers.
-            if not Job.objects.filter(pk=job.pk).exclude(state=State.CANCELLED).exists():
+            goes_on = Job.objects.filter(pk=job.pk).exclude(state=State.CANCELLED).exists()
+            if not goes_on:  # a job that is queued again or taken over needs its files and answers
                 _forget(job)
         except Unfinished as error:
             # Its turn, a part of its work, is over: the job is queued again, behind other jobs.
@@ -250,7 +251,7 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
 
     A turn is limited in time, so that other jobs get theirs. The options of the job store what is done: whether
     the sources of pictures are `listed`, whether the ZIPs are `unpacked`, a sentence on which of their files
-    `matched`, and `after` which picture, by its id, the ZIPs are searched on.
+    `matched`, and the id of the last picture that was looked for in the ZIPs: the next turn goes on `after` it.
     """
     checkpoint = job.options
     zips = [] if checkpoint.get("unpacked") else job.files
@@ -268,7 +269,7 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
             turn.fetch()
         except Unfinished:
             # 0 if this turn has not come to the ZIPs: then what the last one stored stays.
-            checkpoint["after"] = turn.unpacked or checkpoint.get("after", 0)
+            checkpoint["after"] = turn.unpacked_up_to or checkpoint.get("after", 0)
             job.mine().update(options=checkpoint)
             raise
     return Report(facts=[checkpoint["matched"]] if "matched" in checkpoint else [])

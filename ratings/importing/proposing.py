@@ -68,10 +68,11 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
         # 0 is no fit. A column gets one role, and a role one column.
         if fits[name, role] and name not in result and role not in result.values():
             result[name] = role
-    of_pairs = is_of_pairs(kind, cells)
+    # In a table of pairs (query, document), some columns belong to the pair, and so are no field of either.
+    is_table_of_pairs = is_of_pairs(kind, cells.keys())
     keeps_fields = SEVERAL.get(kind) == FIELDS
     for name in cells.keys() - result.keys():
-        result[name] = FIELDS if keeps_fields and is_field(kind, name, of_pairs) else ""
+        result[name] = FIELDS if keeps_fields and is_field(kind, name, is_table_of_pairs) else ""
     return {name: result[name] for name in cells}
 
 

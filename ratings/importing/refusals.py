@@ -43,9 +43,10 @@ def instruction(option: Option, fields: Mapping[str, forms.Field]) -> str:
     value = option.value
     if value is True or isinstance(field, forms.BooleanField):
         return f"tick {label}"
-    # Words and the grades that they stand for. A grade that the person has to find is None, and shown as "…".
+    # Words and the grades that they stand for, as texts. A grade that the person has to find is None.
     if isinstance(value, dict):
-        pairs = ", ".join(listed_pair(word, meaning or "…") for word, meaning in value.items())
+        grades = {word: "…" if grade is None else grade for word, grade in value.items()}
+        pairs = ", ".join(listed_pair(word, grade) for word, grade in grades.items())
         return f"write {pairs} under {label}"
     if option.name == "encoding" and value:
         return f"check again with {value} under {label}"
@@ -64,7 +65,8 @@ def _column_instruction(columns: Mapping[str, str | None], fields: Mapping[str, 
     """
     if None in columns.values():
         return "say which columns are raters" if RATERS in columns else "say what each column holds"
-    if len(columns) > 1:  # the columns have no names yet: the file becomes a table once it has no header
+    # An option has several roles only where the columns have no names. Once people say so, the form shows them.
+    if len(columns) > 1:
         return f"{instruction(Option('header', 'no'), fields)}, and then say what each column holds"
     ((role, chosen),) = columns.items()
     content = LABELS.get(role, role)

@@ -36,7 +36,7 @@ class GradesImport(RatingsImport):
     """
 
     what = "machine grades"
-    names_people = False
+    may_have_several_raters = False
 
     model: str = ""
     prompt: str | None = None  # the text, if it is known

@@ -111,7 +111,8 @@ def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
     """Raters who gave too many of their latest gold pairs another grade than the known one.
 
     Gold pairs have a known grade, that of their anchor. The key has the tens of the rater's answers, so that the
-    same rater is noted again only after ten more.
+    same rater is noted again only after ten more. `since`, which all sources get, does not matter: the latest
+    answers count, however old they are.
     """
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())

@@ -113,14 +113,17 @@ def _imports(
     """The imports of queries, documents and qrels, each made when the one before is done.
 
     `chosen`: the splits whose qrels are imported. `wanted`: the keys of queries that are imported; None: all.
-    `rater`: the name of the rater of the qrels. `fields`: `progress` and `job`, which each import gets.
+    `rater`: the name of the rater of the qrels. `fields`: `progress` and `job`, which each import gets. The job is
+    that of a check; None if the imports write.
     """
     queries = list(chain.from_iterable(parts["queries"].values()))
     yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **fields)
     yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **fields)
+    # `_splits_by_query` has read these files, and no others. They are read again from the beginning.
     qrels = [_reopened(source) for split in chosen for source in parts["ratings"][split]]
-    # In a check, in which imports have a job, the queries are not written yet: the qrels need their keys.
-    coming = sorted(splits_by_query if wanted is None else wanted) if fields["job"] else ()
+    only_checks = fields["job"] is not None
+    # A check writes no queries, so the qrels need the keys of those that would be written before them.
+    coming = sorted(splits_by_query if wanted is None else wanted) if only_checks else ()
     yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **fields)
 
 
@@ -181,7 +184,7 @@ class SplitQueries(QueriesImport):
 class SplitQrels(QrelsImport):
     """An import of qrels in a table, in which equal lines are one."""
 
-    names_people = False
+    may_have_several_raters = False
 
     def _tell(self) -> None:
         if self.checking:

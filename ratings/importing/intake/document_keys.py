@@ -209,7 +209,7 @@ class MissingDocuments:
         return self.stage.execute("SELECT COUNT(*) FROM missing").fetchone()[0]
 
 
-def tell_of_bare_documents(report: Report) -> None:
+def tell_of_documents_by_key_alone(report: Report) -> None:
     """Tell how many documents the import makes with their key alone."""
     if made := report.counts["documents"]:
         report.facts.append(

@@ -27,7 +27,6 @@ CHARACTERS_AT_ONCE = 4_000_000
 VALUES_PER_FIELD = 20  # that are compared with the queries of the collection
 REPEATED = """SELECT key, title, body, url, fields, line FROM document WHERE file = ? AND key IN
     (SELECT key FROM document WHERE file = ? GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, rowid"""
-WHERE_OF_PAIRS = "each row is a query with a document, and the column belongs to both"
 Content = dict[str, Any]
 Row = namedtuple("Row", "key title body url fields line")  # fields as JSON
 
@@ -63,17 +62,20 @@ class DocumentsImport(Import):
     def _leave_out_fields_of_pairs(self, file: int, source: Source) -> None:
         """Leave out, and tell, the fields that differ between rows of a document: they belong to it and a query.
 
-        Another title, body or url is refused. Another field is refused, too, unless the table surely has a row for
-        each pair of a query and a document: its other columns show it (`source.of_pairs`), or a value of a field
-        that differs is a query of the collection. `file`: the number of `source` among the files.
+        The first of these differences is refused, unless the table surely has a row for each pair of a query and a
+        document: its other columns show it (`source.of_pairs`), or a value of a field that differs is a query of
+        the collection. `_compare_repeated_rows` refuses another title, body or url. `file`: the number of `source`
+        among the files.
         """
-        names, varying, difference = self._compare_repeated_rows(file, source)
-        if difference is None:
+        names, varying, first_difference = self._compare_repeated_rows(file, source)
+        if first_difference is None:
             return
-        if not source.of_pairs and not any(self._are_queries(examples) for examples in varying.values()):
-            first, row, name = difference
+        is_of_pairs = source.of_pairs or any(self._are_queries(examples) for examples in varying.values())
+        if not is_of_pairs:
+            first, row, name = first_difference
             equal_fields = "|".join(sorted(names - varying.keys()))
-            keep_these = Option("columns", {FIELDS: equal_fields}, WHERE_OF_PAIRS)
+            if_of_pairs = "each row is a query with a document, and the column belongs to both"
+            keep_these = Option("columns", {FIELDS: equal_fields}, if_of_pairs)
             self._refuse_difference(source, first, row, quoted(name), keep_these)
             return
         without_varying = partial(_without, names=set(varying))
@@ -92,7 +94,7 @@ class DocumentsImport(Import):
         """
         names: set[str] = set()
         varying: dict[str, set[str]] = {}
-        difference = None
+        first_difference = None
         for first, row in self._repeated_rows(file):
             self._refuse_other_text(source, first, row)
             first_fields, fields = json.loads(first.fields or "{}"), json.loads(row.fields or "{}")
@@ -100,11 +102,11 @@ class DocumentsImport(Import):
             for name in sorted(first_fields.keys() | fields.keys()):
                 first_value, value = first_fields.get(name), fields.get(name)
                 if value != first_value:
-                    difference = difference or (first, row, name)
+                    first_difference = first_difference or (first, row, name)
                     examples = varying.setdefault(name, set())
                     if len(examples) < VALUES_PER_FIELD:
                         examples |= {str(first_value), str(value)}
-        return names, varying, difference
+        return names, varying, first_difference
 
     def _repeated_rows(self, file: int) -> Iterator[tuple[Row, Row]]:
         """Each row of the file whose document an earlier row has, behind the first row of that document."""
@@ -139,7 +141,7 @@ class DocumentsImport(Import):
             textless = f"{counted(self.textless, 'document has', 'documents have')} neither a title nor a body"
             report.warnings.append(f"{textless}: {first_keys(self.first_textless, count=self.textless)}.")
         if not self.checking:
-            self.warn_of_shown()
+            self.warn_of_revealing_presentation()
 
     def _rows(self, source: Source, file: int, format: Format) -> Iterator[tuple]:
         for row in self.rows_of(source, format.reads["documents"]):

@@ -26,13 +26,15 @@ from ...formats.tables import TABLE_FORMATS
 from ...models import Collection, Document, Grade, Job, Rater, Rating, Reason, StagedRating, plain_value
 from ...words import counted
 from . import opening
-from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_documents_by_key_alone
 from .report import Report
 from .stage import ROWS_AT_ONCE, batched, put
 from .topics import ImportForQueries, Topics
 
-# A rating in the stage: the grade as text, the time in UTC, and whether the file names no rater.
-StagedRow = namedtuple("StagedRow", "rater query document grade reason comment seconds rated_at file line unnamed")
+# A rating in the stage: the grade as text, the time in UTC, and whether it may be of another rater than `rater`.
+StagedRow = namedtuple(
+    "StagedRow", "rater query document grade reason comment seconds rated_at file line rater_unknown"
+)
 TABLE = f"rating ({', '.join(StagedRow._fields)})"
 CONTENT = ("grade", "reason", "comment")
 MEANINGS_OF_REPEATS = ("refuse", "raters", "last")  # what a pair that is rated again may mean
@@ -41,7 +43,7 @@ LATEST = Option("repeats", "last", "the later one counts")
 # Makes raters of repeats: the second row of a pair that names nobody is by "NAME 2", and so on.
 _NUMBER_RATERS = """UPDATE rating SET rater = rater || ' ' || place FROM (
     SELECT rowid AS row, ROW_NUMBER() OVER (PARTITION BY rater, query, document ORDER BY file, line) AS place
-    FROM rating WHERE unnamed) WHERE rating.rowid = row AND place > 1"""
+    FROM rating WHERE rater_unknown) WHERE rating.rowid = row AND place > 1"""
 
 
 def import_qrels(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -64,7 +66,7 @@ class RatingsImport(ImportForQueries):
 
     kind, table, usual_format = "ratings", TABLE, "csv"
     what = "ratings"  # in facts and warnings
-    names_people = True  # so that rows without a name may be of several
+    may_have_several_raters = True  # so that rows without a name may be of any of them
 
     rater: str | None = None
     repeats: str = "refuse"
@@ -83,7 +85,7 @@ class RatingsImport(ImportForQueries):
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
         # Numbers of the files whose format has one grade for each pair, as qrels: there equal lines are one.
-        self.with_one_grade: set[int] = set()
+        self.files_with_one_grade_a_pair: set[int] = set()
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
@@ -91,7 +93,7 @@ class RatingsImport(ImportForQueries):
             # Tables, and two formats of JSON, name queries by EITHER key or text: there equal rows may be of two
             # raters. In all other formats a pair has one grade.
             if format.queries_by != EITHER:
-                self.with_one_grade.add(file)
+                self.files_with_one_grade_a_pair.add(file)
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
                 put(self.stage, "rating", self._staged_rows(rows, source, file, topics, format))
@@ -124,8 +126,9 @@ class RatingsImport(ImportForQueries):
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at
-            unnamed = self.names_people and not row.rater  # so that rows of one pair may be of several people
-            yield StagedRow(name, query, row.document, *content, file, row.line, unnamed)
+            # Each row without a name may be of another one of several raters, though all of them get one `name`.
+            rater_unknown = self.may_have_several_raters and not row.rater
+            yield StagedRow(name, query, row.document, *content, file, row.line, rater_unknown)
 
     # Check
 
@@ -184,7 +187,8 @@ class RatingsImport(ImportForQueries):
         """How many ratings there are, one for each rater and pair.
 
         Counts repeated rows, and refuses those that contradict the first row of their rater and pair. Equal rows
-        of a table that name nobody may be of two raters, so they are refused, too.
+        that name nobody may be of two raters, so they are refused, too. In a format that has one grade for each
+        pair, such as qrels, they are repeats.
         """
         total = 0
         for rows in self._rows_by_pair():
@@ -196,7 +200,8 @@ class RatingsImport(ImportForQueries):
                 continue
             first, *repeats = rows
             for row in repeats:
-                may_be_of_another_rater = row.unnamed and row.file not in self.with_one_grade
+                has_one_grade_a_pair = row.file in self.files_with_one_grade_a_pair
+                may_be_of_another_rater = row.rater_unknown and not has_one_grade_a_pair
                 if _content(row) == _content(first) and not may_be_of_another_rater:
                     self.report.counts["duplicates"] += 1
                 else:
@@ -207,9 +212,9 @@ class RatingsImport(ImportForQueries):
         """Refuse a row that has another grade, reason or comment than the first one, or names nobody either."""
         differing = " and ".join(name for name in CONTENT if getattr(row, name) != getattr(first, name))
         rating = f"another {differing}" if differing else "the same rating"
-        nobody = " and no name of a rater" if row.unnamed else ""
+        nobody = " and no name of a rater" if row.rater_unknown else ""
         problem = f"document {row.document} has {rating} for the same query{nobody}"
-        cure = (ARE_RATERS, LATEST) if row.unnamed else (KEEP_ONE, LATEST)
+        cure = (ARE_RATERS, LATEST) if row.rater_unknown else (KEEP_ONE, LATEST)
         before = self.sources[first.file].at(first.line)
         self.report.refuse(self.sources[row.file].refusal(row.line, problem, *cure, other=before))
 
@@ -290,7 +295,7 @@ class RatingsImport(ImportForQueries):
         self.report.tell_of_changes(ratings)
         if earlier := counts["earlier"]:
             self.report.facts.append(f"{counted(earlier, 'earlier rating')} of the same: in the history alone.")
-        tell_of_bare_documents(self.report)
+        tell_of_documents_by_key_alone(self.report)
         without = {key for key, pk in self.names.keys.items() if pk not in self.rated}
         self.compare_topics(without, self.what)
 

@@ -33,7 +33,7 @@ from ...formats.rows import RunLine, Stretch
 from ...formats.source import Source
 from ...models import Collection, Job, Query, Ranking, System
 from ...words import EXAMPLES, counted
-from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_bare_documents
+from .document_keys import DocumentIds, MissingDocuments, known_ids, tell_of_documents_by_key_alone
 from .report import Report
 from .stage import ROWS_AT_ONCE, batched_by_length
 from .tags import Tags
@@ -83,9 +83,9 @@ class Tally:
     unchanged: int = 0  # rankings that are stored already
     ties: int = 0  # neighbouring results with equal scores
     queries: set[int] = field(default_factory=set)  # ids of those that have a ranking
-    contradictions: int = 0  # of ranks with scores
-    contradicting: int = 0  # rankings with a contradiction
-    first_contradiction: Refusal | None = None
+    contradictions: int = 0  # results whose rank or score contradicts that of the result above them
+    contradictory_rankings: int = 0  # rankings with such a result
+    first_contradiction: Refusal | None = None  # the refusal of the first such result
 
 
 def import_run(collection: Collection, sources: Sequence[Source], **choices) -> Report:
@@ -191,7 +191,11 @@ class RunImport(ImportForQueries):
             self._check_rankings()
 
     def _check_rankings(self) -> None:
-        """Count the rankings of each system, and refuse those that cannot be written."""
+        """Count the rankings of each system, and refuse those that cannot be written.
+
+        Contradictions, results whose rank or score contradicts that of the result above them, are refused once for
+        each system.
+        """
         self.tallies = tallies = defaultdict(Tally)
         done = 0
         for batch in batched_by_length(self._rankings(), len, size=RANKINGS_HELD, length=RESULTS_HELD):
@@ -202,7 +206,7 @@ class RunImport(ImportForQueries):
             self.progress("checking", None, done)
         for name, tally in tallies.items():
             if tally.first_contradiction:
-                totals = tally.contradictions, tally.contradicting, tally.rankings
+                totals = tally.contradictions, tally.contradictory_rankings, tally.rankings
                 self.report.refuse(all_contradictions(tally.first_contradiction, name, *totals))
         counts = self.report.counts
         counts["unchanged"] = sum(tally.unchanged for tally in tallies.values())
@@ -225,7 +229,7 @@ class RunImport(ImportForQueries):
         if self.order != "score" and (found := contradictions(ranking, self.sources, agree=self.order is None)):
             count, first_refusal = found
             tally.contradictions += count
-            tally.contradicting += 1
+            tally.contradictory_rankings += 1
             tally.first_contradiction = tally.first_contradiction or first_refusal
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
@@ -328,15 +332,15 @@ class RunImport(ImportForQueries):
                 ties = f"{tally.ties:,} of {neighbours:,} neighbouring results ({tally.ties / neighbours:.1%})"
                 facts.append(f"{name}: {ties} have tied scores; trec_eval orders those by document key.")
         warnings += (near.warning(self.sources[file].name) for file, near in sorted(self.near_ties.items()))
-        if not (self.system or self.system_from):
-            self._warn_of_joined()
+        if not (self.system or self.system_from):  # run tags name the systems, and two systems may have one tag
+            self._warn_of_additions_to_systems()
         self._warn_of_missing()
-        tell_of_bare_documents(self.report)
-        if not self.checking:
-            self.warn_of_shown()
+        tell_of_documents_by_key_alone(self.report)
+        if not self.checking:  # the warning compares stored rankings, and a check stores none
+            self.warn_of_revealing_presentation()
 
-    def _warn_of_joined(self) -> None:
-        """Warn if rankings join those of an earlier import: another system may have the same name."""
+    def _warn_of_additions_to_systems(self) -> None:
+        """Warn if a system has rankings of an earlier import, too: another system may have the same name."""
         for name, tally in self.tallies.items():
             earlier = self._ranked(name).exclude(query__in=tally.queries).count()
             if earlier and not tally.unchanged:

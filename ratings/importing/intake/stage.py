@@ -158,7 +158,7 @@ class Import:
             for _, file, line in repeats:
                 self.report.refuse(self.sources[file].refusal(line, problem, KEEP_ONE, other=first_place))
 
-    def warn_of_shown(self) -> None:
+    def warn_of_revealing_presentation(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
         if shown := revealing(self.collection, latest_of(self.collection)):
             self.report.warnings.append(

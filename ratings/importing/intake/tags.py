@@ -23,12 +23,12 @@ ONE_NAME = Option("system", "", "they are several systems")
 BY_LINES = Option("system_from", "", "the lines name the systems")
 BY_FILE = Option("system_from", "file", "they are two systems")
 PARTS = Option("system_from", "tag", "they are parts of one")
-BY_NAME_OF_FILE = Option("system_from", "file", "the name of the file is to name it")
-NAMED = Option("system")
-IN_EACH_ROW = f"Write a name of at most {values.SYSTEM_NAME_LENGTH} characters into each row."
+USE_FILE_NAME = Option("system_from", "file", "the name of the file is to name it")
+GIVE_NAME = Option("system")
+NAME_IN_EACH_ROW = f"Write a name of at most {values.SYSTEM_NAME_LENGTH} characters into each row."
 ALONE = Option("system", when="each comes in an import of its own")
 # The first piece of each file that has results for a query of which another file has results by the same system.
-_SHARED_QUERIES = """SELECT system, query, file, lines, MIN(rowid) FROM piece WHERE (system, query) IN
+_QUERIES_IN_SEVERAL_FILES = """SELECT system, query, file, lines, MIN(rowid) FROM piece WHERE (system, query) IN
     (SELECT system, query FROM piece GROUP BY system, query HAVING COUNT(DISTINCT file) > 1)
     GROUP BY system, query, file ORDER BY system, query, file"""
 
@@ -57,24 +57,24 @@ class Tags:
         """
         refused_before = report.refused
         if self.system:
-            self._refuse_several(report)
+            self._refuse_several_systems(report)
         elif self.system_from == "file":
-            self._refuse_files(report)
+            self._refuse_files_unfit_as_systems(report)
         else:  # the tag of each line must be a name of a system
-            # In place of a bad tag the name of the file, or a chosen one, can only stand for a single system.
-            is_one_system = len(self.first_lines) == 1
-            cure: tuple[Cure, ...] = (NAMED, BY_NAME_OF_FILE) if is_one_system else (IN_EACH_ROW,)
+            # With several tags, one name for all lines in place of a bad tag would make several systems one.
+            has_one_tag = len(self.first_lines) == 1
+            cure: tuple[Cure, ...] = (GIVE_NAME, USE_FILE_NAME) if has_one_tag else (NAME_IN_EACH_ROW,)
             for tag, line_by_file in self.first_lines.items():
                 for file, line in line_by_file.items():
-                    self._refuse_unfit(tag, file, line, report, *cure)
+                    self._refuse_unfit_name(tag, file, line, report, *cure)
         if report.refused == refused_before:
             if self.system or self.system_from == "tag":  # several files may be parts of one system
-                self._refuse_shared_queries(stage, names, report)
+                self._refuse_queries_in_several_files(stage, names, report)
             else:
-                self._refuse_shared_systems(stage, report)
+                self._refuse_systems_in_several_files(stage, report)
         return report.refused == refused_before
 
-    def _refuse_several(self, report: Report) -> None:
+    def _refuse_several_systems(self, report: Report) -> None:
         """Refuse more than one system where one name was chosen."""
         if len(self.first_lines) > 1:
             one, other = list(self.first_lines)[:2]
@@ -82,7 +82,7 @@ class Tags:
             problem = f"system {other} differs from {one}, and one name was chosen for both"
             report.refuse(self.sources[file].refusal(line, problem, "Import one system at a time.", ONE_NAME))
 
-    def _refuse_files(self, report: Report) -> None:
+    def _refuse_files_unfit_as_systems(self, report: Report) -> None:
         """Refuse files with several systems, or whose name is no name of a system."""
         for file, (source, name) in enumerate(zip(self.sources, self.file_systems, strict=True)):
             tags = [tag for tag, line_by_file in self.first_lines.items() if file in line_by_file]
@@ -90,19 +90,19 @@ class Tags:
                 problem = f"there are several systems in it ({first_keys(tags)}), and the name of the file is one"
                 report.refuse(source.refusal(0, problem, BY_LINES))
             if tags:
-                self._refuse_unfit(name, file, 0, report, NAMED)
+                self._refuse_unfit_name(name, file, 0, report, GIVE_NAME)
 
-    def _refuse_unfit(self, name: str, file: int, line: int, report: Report, *cure: Cure) -> None:
+    def _refuse_unfit_name(self, name: str, file: int, line: int, report: Report, *cure: Cure) -> None:
         """Refuse an empty or too long name of a system."""
         try:
             values.system_name(name, "name of the system")
         except ValueError as error:
             report.refuse(self.sources[file].refusal(line, str(error), *cure))
 
-    def _refuse_shared_systems(self, stage: sqlite3.Connection, report: Report) -> None:
+    def _refuse_systems_in_several_files(self, stage: sqlite3.Connection, report: Report) -> None:
         """Refuse a system that is in several files: another system may have the same name."""
         rows = stage.execute("SELECT DISTINCT system, file FROM piece ORDER BY system, file")
-        sharing_queries = {system for system, *_ in stage.execute(_SHARED_QUERIES)}
+        sharing_queries = {system for system, *_ in stage.execute(_QUERIES_IN_SEVERAL_FILES)}
         for system, rows_of_system in groupby(rows, key=lambda row: row[0]):
             first_file, *later_files = (file for _, file in rows_of_system)
             first_name = self.sources[first_file].name
@@ -110,17 +110,17 @@ class Tags:
                 source = self.sources[file]
                 if self.system_from == "file":
                     problem = f"the file has the same name as {first_name}, and so has its system"
-                    report.refuse(source.refusal(0, problem, "Import them one by one.", NAMED))
+                    report.refuse(source.refusal(0, problem, "Import them one by one.", GIVE_NAME))
                 else:
                     problem = f"the system {system} is in {first_name}, too"
                     # Parts of one system cannot share a query, so PARTS is a cure only where they do not.
                     cure = (BY_FILE, ALONE) if system in sharing_queries else (BY_FILE, ALONE, PARTS)
                     report.refuse(source.refusal(self.first_lines[system][file], problem, *cure))
 
-    def _refuse_shared_queries(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
+    def _refuse_queries_in_several_files(self, stage: sqlite3.Connection, names: Names, report: Report) -> None:
         """Refuse a query that two parts of a system share: two rankings are never joined."""
         keys = {pk: key for key, pk in names.keys.items()}
-        for (system, query), pieces in groupby(stage.execute(_SHARED_QUERIES), key=lambda row: row[:2]):
+        for (system, query), pieces in groupby(stage.execute(_QUERIES_IN_SEVERAL_FILES), key=lambda row: row[:2]):
             first_place, *places = (self._place(file, lines) for _, _, file, lines, _ in pieces)
             problem = f"query {keys[query]} of {system} already appears"
             cure = "Two parts of a system cannot share a query."

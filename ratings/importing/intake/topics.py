@@ -52,10 +52,10 @@ class Names:
             report.refuse(source.refusal(0, problem, "Name them by key."))
         if by != EITHER:
             return
-        # The names that show that the file has keys, or texts. A name that is both, of the same query, shows
-        # nothing and is in neither. A key of one query that is the text of another is in both: it is refused.
-        keys = {name for name in topics.named & self.keys.keys() if self.keys[name] != self.texts.get(name)}
-        texts = {name for name in topics.named & self.texts.keys() if self.texts[name] != self.keys.get(name)}
+        # A name that is both the key and the text of one query shows nothing of how the file names queries.
+        telling = {name for name in topics.named if self.keys.get(name) != self.texts.get(name)}
+        # A key of one query that is the text of another is in both sets: it is refused.
+        keys, texts = telling & self.keys.keys(), telling & self.texts.keys()
         if keys and texts:
             problem = f"it names queries by key ({first_keys(keys)}) and by text ({first_keys(texts)})"
             report.refuse(source.refusal(0, problem, BY_KEY, BY_TEXT))

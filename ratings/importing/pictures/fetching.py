@@ -66,7 +66,7 @@ class Fetching:
         self.bring = bring or (lambda source: sources.from_web(source, allowed))
         self.end = time.monotonic() + (SECONDS_PER_TURN if seconds is None else seconds)
         self.worked = False  # whether this turn has done a step
-        self.unpacked = 0  # the id of the last picture that was looked for in the ZIPs
+        self.unpacked_up_to = 0  # the id of the last picture that was looked for in the ZIPs
 
     def list_sources(self) -> None:
         """Add a row, wanted at first, for each picture that the presentation shows and that has none yet.
@@ -124,19 +124,19 @@ class Fetching:
         documents outside the pool are added first. Raises ValueError for a file that is not a ZIP, and Unfinished.
         """
         missing = self._all.exclude(state=State.READY).order_by("pk")
-        self.unpacked = after
+        self.unpacked_up_to = after
         done = 0
         with Decoder() as decoder, sources.zipped(files) as zipped:
             if not after:
                 self._list_zipped(zipped, decoder)
             # Path of a file in the ZIPs -> how many pictures it fits.
             uses = zipped.uses_of(self._all.values_list("source", "named_by").iterator(chunk_size=ROWS_AT_ONCE))
-            while batch := list(missing.filter(pk__gt=self.unpacked)[:ROWS_AT_ONCE]):
+            while batch := list(missing.filter(pk__gt=self.unpacked_up_to)[:ROWS_AT_ONCE]):
                 for row in batch:
                     self._end_turn_if_late()
                     if self._decode(decoder, row, partial(zipped.content, row.source, row.named_by, uses)):
                         self._save(row)
-                    self.unpacked = row.pk
+                    self.unpacked_up_to = row.pk
                     done += 1
                     self.progress("unpacking pictures", None, done)
             return self._match_summary(zipped, uses)

@@ -42,7 +42,8 @@ def lists_in(answer: Any) -> list[Found]:
         elif (head := _elements_before_rows(elements)) is not None:
             path_of_rows = f"{path}.{head}:".lstrip(".") if head else path  # `path` is "" for the answer itself
             results.append((path_of_rows, elements[head:]))
-    # A head, as of Groonga, is a list of its columns, of which there may be more than results.
+    # Rows behind a head, whose path ends with a colon, come first: a head may itself have a list that looks like
+    # rows, such as Groonga's list of columns, and this may be longer.
     results.sort(key=lambda result: (not result[0].endswith(":"), -len(result[1])))
     # Without the answer itself, which has no path to choose.
     return [Found(path, f"{len(elements)} × {_short(elements[0])}") for path, elements in results if path]

@@ -44,12 +44,12 @@ class BroughtTexts:
     def reason_to_keep(self, document: Document, content: Mapping[str, Any], writer: Job | None) -> str:
         """The reason, a name in REASONS_TO_KEEP, why the document does not get this content; "" if it gets it.
 
-        `content`: title, body, url and fields, which differ from the stored ones. `writer`: the job that wrote the
-        stored text, if one did.
+        `content`: title, body, url and fields, not all equal to the stored ones. `writer`: the job that wrote the
+        stored text, if one did. Another url or other fields alone are no reason to change a document.
         """
         stored_texts = (document.title, document.body)
         if stored_texts == (content["title"], content["body"]):
-            return "fields"
+            return "fields"  # or the url
         if not any(stored_texts):  # it has no text yet
             return ""
         if document.key in self.varying:

@@ -128,7 +128,8 @@ def ask(
 
     `end`: when the turn ends, as a time of time.monotonic. If queries are left then, Unfinished is raised, though
     never before one was asked. `again`: the answers are second ones, to queries that are asked twice. Raises
-    Refused if the first answers all fail, and if all answers together are larger than MOST_BYTES.
+    Refused if the first answers all fail, and if all answers together are larger than MOST_BYTES while queries are
+    left.
     """
     answered = set(job.answers.filter(again=again).values_list("query", flat=True))  # ids of queries
     total = queries.count()
@@ -142,7 +143,7 @@ def ask(
         if answer.problem and not again and done + 1 >= min(FIRST_QUERIES, total):
             _refuse_if_hopeless(job, done + 1, answer.problem)
         if query is remaining[-1]:
-            return  # no pause behind the last one
+            return  # nothing is left to ask, so neither MOST_BYTES nor the pause matters
         if stored_bytes > MOST_BYTES:
             raise Refused(f"The answers are larger than {MOST_BYTES / 1e6:,.0f} MB. Ask for less of each query")
         if time.monotonic() + job.options["pause"] > end:

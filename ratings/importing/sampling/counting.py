@@ -93,8 +93,8 @@ def counted_log(
         log = Log(stage)
         # Of each file: the refusal if it holds no queries, else None.
         no_queries = [_read(source, format, log, report, progress) for source in sources]
-        _pass_over([refusal for refusal in no_queries if refusal], sources, report)
-        _pass_few_refusals(log, report)
+        _warn_of_files_without_queries([refusal for refusal in no_queries if refusal], sources, report)
+        _make_few_refusals_a_warning(log, report)
         if not report.refused:
             progress("adding up", None, log.lines)
             _add_up(log)
@@ -149,7 +149,9 @@ def _count(row: searches.Search, counts: dict[tuple[str, str, str], int], log: L
         log.last_day = max(log.last_day, row.day)
 
 
-def _pass_over(refusals: Sequence[searches.NoQueries], sources: Sequence[Source], report: Report) -> None:
+def _warn_of_files_without_queries(
+    refusals: Sequence[searches.NoQueries], sources: Sequence[Source], report: Report
+) -> None:
     """Name the files without queries, by their refusals, in a warning. Refuse them if there are no others."""
     if len(refusals) == len(sources):
         for refusal in refusals:
@@ -169,7 +171,7 @@ def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, re
         # About the size in the stage: the text, as it stands and folded, the id, and 16 for the rest of a row.
         source.budget.charge(sum(2 * len(text) + len(id) + 16 for text, _, id in counts))
     except TooMuch as error:
-        report.refuse(source.stop(0, str(error), CURE))
+        report.refuse(source.stop(0, str(error), CURE))  # 0: the file as a whole
         counts.clear()
         return False
     rows = ((folded(text), text, stratum, id, n) for (text, stratum, id), n in counts.items())
@@ -178,7 +180,7 @@ def _flush(counts: dict[tuple[str, str, str], int], source: Source, log: Log, re
     return True
 
 
-def _pass_few_refusals(log: Log, report: Report) -> None:
+def _make_few_refusals_a_warning(log: Log, report: Report) -> None:
     """Turn the refusals into one warning where they are few and reading went to the end."""
     if not report.refused or log.cut_off or report.refused > MOST_REFUSED * log.lines:
         return
@@ -191,7 +193,11 @@ def _pass_few_refusals(log: Log, report: Report) -> None:
 
 
 def _add_up(log: Log) -> None:
-    """Fill the table of queries: each folded text once, with its most frequent spelling and stratum."""
+    """Fill the table of queries: each folded text once, with its most frequent spelling and stratum.
+
+    Where a statement selects MAX(n), SQLite takes columns that are not grouped, such as the text, from the row
+    with the greatest n.
+    """
     execute = log.stage.execute
     if log.has_ids:  # lines with one text and one id are one search: the greatest n counts
         execute(
@@ -201,10 +207,9 @@ def _add_up(log: Log) -> None:
         execute("DELETE FROM raw WHERE id != ''")
         execute("INSERT INTO raw SELECT folded, text, stratum, id, n FROM once")
         execute("DROP TABLE once")
-    # n of a row: the searches of one spelling in one stratum. Where a query has MAX(n), SQLite takes columns that
-    # are not grouped from the row with the greatest n.
+    # n of a row: the searches of one spelling in one stratum.
     spellings = "SELECT folded, text, stratum, SUM(n) AS n FROM raw GROUP BY folded, text, stratum"
-    sums = (
+    sums = (  # MAX(n) only chooses the text and the stratum
         "SELECT text, stratum, SUM(n) AS sum, folded, COUNT(DISTINCT text) AS spellings, MAX(n)"
         f" FROM ({spellings}) GROUP BY folded"
     )

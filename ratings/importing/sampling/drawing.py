@@ -30,16 +30,16 @@ class Stratum:
     """
 
     name: str
-    counts: np.ndarray  # of searches, falling; a count may stand twice
-    queries: np.ndarray  # how many queries have that count
+    search_counts: np.ndarray  # int64[counts], falling; a count may stand twice
+    queries_per_count: np.ndarray  # int64[counts]: how many queries were searched for so often
 
     @property
     def size(self) -> int:
-        return int(self.queries.sum())
+        return int(self.queries_per_count.sum())
 
     @property
     def searches(self) -> int:
-        return int((self.counts * self.queries).sum())
+        return int((self.search_counts * self.queries_per_count).sum())
 
 
 def thirds(log: Stratum) -> list[Stratum]:
@@ -48,17 +48,17 @@ def thirds(log: Stratum) -> list[Stratum]:
     `log`: all of its queries as one stratum. A third without queries is left out.
     """
     # The searches of the queries with each count or a higher one, int64[counts].
-    searches_so_far = np.cumsum(log.counts * log.queries)
+    searches_so_far = np.cumsum(log.search_counts * log.queries_per_count)
     bounds = [0]  # the first place of each stratum, and the end
     for share in (1 / 3, 2 / 3):
         wanted = share * log.searches
-        # The fewest queries that have the wanted searches together: all before the count at this index, and some
-        # with this count.
+        # The fewest queries that have the wanted searches together: all before those with the count at this index,
+        # and some of these.
         index = int(np.searchsorted(searches_so_far, wanted))
-        searches_above = searches_so_far[index - 1] if index else 0
-        some = np.ceil((wanted - searches_above) / log.counts[index])
-        place = int(log.queries[:index].sum() + some)
-        bounds.append(max(place, bounds[-1]))  # never before the former bound, even where numbers are rounded
+        searches_before = searches_so_far[index - 1] if index else 0
+        some_with_count = np.ceil((wanted - searches_before) / log.search_counts[index])
+        end = int(log.queries_per_count[:index].sum() + some_with_count)
+        bounds.append(max(end, bounds[-1]))  # never before the former bound, even where numbers are rounded
     bounds.append(log.size)
     pieces = zip(THIRDS, bounds[:-1], bounds[1:], strict=True)
     return [_between(log, name, first, end) for name, first, end in pieces if end > first]
@@ -66,9 +66,9 @@ def thirds(log: Stratum) -> list[Stratum]:
 
 def _between(log: Stratum, name: str, first: int, end: int) -> Stratum:
     """The queries from place `first` until before `end`."""
-    ends = np.cumsum(log.queries)
-    kept = np.minimum(ends, end) - np.maximum(ends - log.queries, first)  # queries of each count
-    return Stratum(name, log.counts[kept > 0], kept[kept > 0])
+    ends = np.cumsum(log.queries_per_count)
+    kept = np.minimum(ends, end) - np.maximum(ends - log.queries_per_count, first)  # queries of each count
+    return Stratum(name, log.search_counts[kept > 0], kept[kept > 0])
 
 
 def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
@@ -79,23 +79,23 @@ def chances(stratum: Stratum, size: int, *, even: bool = False) -> np.ndarray:
     among the others in the same way, until no chance is 1 or more. `even`: all chances are equal.
     """
     if size >= stratum.size:
-        return np.ones(len(stratum.counts))
+        return np.ones(len(stratum.search_counts))
     if even:
-        return np.full(len(stratum.counts), size / stratum.size)
+        return np.full(len(stratum.search_counts), size / stratum.size)
     head = 0  # how many of the counts, from the largest on, have queries with the chance 1
     while True:
-        places_left = size - int(stratum.queries[:head].sum())
-        searches_left = (stratum.counts[head:] * stratum.queries[head:]).sum()
-        tail_chances = places_left * stratum.counts[head:] / searches_left
+        places_left = size - int(stratum.queries_per_count[:head].sum())
+        searches_left = (stratum.search_counts[head:] * stratum.queries_per_count[head:]).sum()
+        tail_chances = places_left * stratum.search_counts[head:] / searches_left
         too_large = int(np.count_nonzero(tail_chances >= 1))
         if not too_large:
             return np.concatenate([np.ones(head), tail_chances])
         head += too_large
 
 
-def mixed(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def mixed_order(stratum: Stratum, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An order of the counts on the line: falling, but each moves up to POINTS_MOVED points. int64[counts]"""
-    lengths = chance * stratum.queries
+    lengths = chance * stratum.queries_per_count
     moves = rng.uniform(-POINTS_MOVED, POINTS_MOVED, len(lengths))
     return np.argsort(np.cumsum(lengths) - lengths / 2 + moves, kind="stable")  # by the middle of each count
 
@@ -105,11 +105,12 @@ def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray)
 
     On the line each query is as long as its chance. Points at start, start + 1, … hit those that are drawn.
     chance: float[counts], of a query with each count. start: a random number, 0 <= start < 1.
-    order: int64[counts], of the counts on the line, as from `mixed`.
+    order: int64[counts], of the counts on the line, as from `mixed_order`.
     """
-    first_places = np.cumsum(stratum.queries) - stratum.queries  # the place of the first query with each count
+    # The place of the first query with each count.
+    first_places = np.cumsum(stratum.queries_per_count) - stratum.queries_per_count
     # From here on, all arrays are in the order of the line.
-    queries, chance, first_places = stratum.queries[order], chance[order], first_places[order]
+    queries, chance, first_places = stratum.queries_per_count[order], chance[order], first_places[order]
     lengths = chance * queries
     ends = np.cumsum(lengths)
     total = ends[-1]  # the length of the line
@@ -136,22 +137,24 @@ def drawn_more(
     """The places that are drawn in addition to the old ones, sorted: int64[drawn].
 
     A query that was not drawn then is drawn now with (chance - old_chance) / (1 - old_chance). So it has just
-    `chance` to be among the old and the new ones together; both are float[counts]. `start` and `order` are those
-    of `drawn`. The number of places depends on which queries were drawn before. It differs by one or two from the
-    size that `chance` was made for.
+    `chance` to be among the old and the new ones together. Both are float[counts], of a query with each count of
+    searches. `start` and `order` are those of `drawn`. The number of places depends on which queries were drawn
+    before. It differs by one or two from the size that `chance` was made for.
     """
     old_places = np.sort(old_places)
-    # The index of the count of each old place: queries with counts[0] come first, then those with counts[1], …
-    index = np.searchsorted(np.cumsum(stratum.queries), old_places, side="right")
-    old_queries = np.bincount(index, minlength=len(stratum.queries))  # int64[counts]: how many were drawn
-    undrawn = replace(stratum, queries=stratum.queries - old_queries)
+    # The index of the count of each old place: those with the first count come first.
+    index = np.searchsorted(np.cumsum(stratum.queries_per_count), old_places, side="right")
+    old_queries = np.bincount(index, minlength=len(stratum.search_counts))  # int64[counts]: how many were drawn
+    # With the same counts, of which some have no query left, so that chances and `order` fit it.
+    undrawn = replace(stratum, queries_per_count=stratum.queries_per_count - old_queries)
     # Where the old chance is 1 all were drawn, and none can be added: the chance there stays 0.
     added_chance = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
     places_among_undrawn = drawn(undrawn, np.clip(added_chance, 0, 1), start, order)
-    # From a place among the undrawn queries to one in the stratum: add the number of drawn queries before it. They
-    # are the old places with no more undrawn queries before them than this one has.
-    undrawn_before = old_places - np.arange(len(old_places))
-    return places_among_undrawn + np.searchsorted(undrawn_before, places_among_undrawn, side="right")
+    # A query at place 3 among the undrawn ones has 3 undrawn queries before it. So the old places before it are
+    # those that have at most 3 undrawn queries before them.
+    undrawn_before_old = old_places - np.arange(len(old_places))
+    old_before = np.searchsorted(undrawn_before_old, places_among_undrawn, side="right")
+    return places_among_undrawn + old_before
 
 
 def shared_out(places: int, shares: Sequence[float], room: Sequence[int]) -> list[int]:
@@ -189,25 +192,27 @@ class Outlook(NamedTuple):
 def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
     """What a sample of these strata, with the chance of each count, will tell of a mean over all searches.
 
-    Scores are taken to spread by USUAL_SPREAD, whatever the counts of the queries. The variance of the mean is
-    that of independent draws: the sum of count² / chance over all queries that are not certain, times
-    USUAL_SPREAD², divided by the square of all searches.
+    Queries with the chance 1 are certain, all others are not. Scores are taken to spread by USUAL_SPREAD, whatever
+    the counts of the queries. The variance of the mean is that of independent draws: the sum of count² / chance
+    over all queries that are not certain, times USUAL_SPREAD², divided by the square of all searches.
     """
     # Of a stratum without draws nothing will be known.
     parts = [(stratum, chance) for stratum, chance in parts if chance.any()]
     searches = sum(stratum.searches for stratum, _ in parts)
     certain = certain_searches = expected_others = degrees = sum_of_squares = 0.0  # over the strata
     for stratum, chance in parts:
-        is_certain = chance == 1  # bool[counts], as long as `chance` and as the counts and queries of the stratum
-        certain += stratum.queries[is_certain].sum()
-        certain_searches += (stratum.counts * stratum.queries)[is_certain].sum()
-        expected = (chance * stratum.queries)[~is_certain].sum()
+        # Both are as long as `chance`.
+        counts, queries_per_count = stratum.search_counts, stratum.queries_per_count
+        is_certain = chance == 1  # bool[counts]
+        certain += queries_per_count[is_certain].sum()
+        certain_searches += (counts * queries_per_count)[is_certain].sum()
+        expected = (chance * queries_per_count)[~is_certain].sum()  # how many of the others will be drawn
         expected_others += expected
         # Degrees of freedom: the mean of each stratum takes one. A stratum of certain queries alone adds none.
         degrees += max(expected - 1, 0)
-        # No chance is 0 here: in a stratum either all are, or none is.
-        sum_of_squares += (stratum.queries * stratum.counts.astype(float) ** 2 / chance)[~is_certain].sum()
-    others = round(expected_others)
+        # The sum of count² / chance. No chance is 0 here: in a stratum either all are, or none is.
+        sum_of_squares += (queries_per_count * counts.astype(float) ** 2 / chance)[~is_certain].sum()
+    others = round(expected_others)  # drawn ones: together they stand for all searches that are not certain
     standard_error = USUAL_SPREAD * np.sqrt(sum_of_squares) / searches
     return Outlook(
         size=round(certain + expected_others),

@@ -20,7 +20,7 @@ from ..intake.publishing import land
 from ..intake.report import Report
 from ..intake.stage import Progress, silent
 from .counting import Log, counted_log, folded
-from .drawing import Stratum, chances, drawn, drawn_more, mixed, outlook, shared_out, thirds
+from .drawing import Stratum, chances, drawn, drawn_more, mixed_order, outlook, shared_out, thirds
 from .personal import looks_personal
 
 OUTLOOK_SIZES = (50, 150, 400)  # of which the outlook is told before a draw
@@ -56,9 +56,13 @@ class Part:
     places: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def as_json(self) -> dict:
-        """Its entry in `Sample.strata`."""
+        """Its entry in `Sample.strata`.
+
+        "size": how many queries were to be drawn. "drawn": how many were drawn. Where they were added to a former
+        sample these may be a few more or fewer.
+        """
         certain = self.chance == 1  # bool[counts]: their queries are drawn for certain
-        counts, queries = self.stratum.counts[certain], self.stratum.queries[certain]
+        counts, queries = self.stratum.search_counts[certain], self.stratum.queries_per_count[certain]
         return {
             "name": self.stratum.name,
             "size": self.size,
@@ -71,7 +75,7 @@ class Part:
 
     def chance_at(self, places: np.ndarray) -> np.ndarray:
         """The chances of the queries at these places of the stratum: float[places]."""
-        return self.chance[np.searchsorted(np.cumsum(self.stratum.queries), places, side="right")]
+        return self.chance[np.searchsorted(np.cumsum(self.stratum.queries_per_count), places, side="right")]
 
 
 @dataclass
@@ -210,9 +214,9 @@ def _with_chances(strata: Sequence[Stratum], sizes: Sequence[int], method: str) 
 
 
 def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
-    """The parts of a draw, before it, in addition to the former sample. Raises ValueError.
+    """The parts of a draw in addition to the former sample, before it. Raises ValueError.
 
-    `size`: the queries of both together.
+    `size`: the queries of both together. Likewise, a part has the size and the chances of both together.
     """
     if former is None:
         raise ValueError("nothing was drawn yet, so there is nothing to add to")
@@ -242,15 +246,17 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
     for number, part in enumerate(parts):
         stratum = part.stratum
         start = rng.random()  # where the systematic draw begins
+        # `order`: of the counts on its line, on which a query is as long as its chance; neighbours change places.
+        # From a part of size 0 nothing is drawn in either case.
         if new.former:
             old_places = np.array(list(former_rows), np.int64) - part.offset - 1
             old_places = old_places[(old_places >= 0) & (old_places < stratum.size)]
             old_chance = chances(stratum, new.former.strata[number]["size"], even=new.method == Method.EVEN)
-            order = mixed(stratum, part.chance, rng)
+            order = mixed_order(stratum, part.chance, rng)
             added_places = drawn_more(stratum, old_places, old_chance, part.chance, start, order)
             part.places = np.sort(np.concatenate([old_places, added_places]))
         elif part.size:
-            order = mixed(stratum, part.chance, rng)
+            order = mixed_order(stratum, part.chance, rng)
             part.places = drawn(stratum, part.chance, start, order)
         drawn_rows = log.rows((part.places + part.offset + 1).tolist())
         for row, chance in zip(drawn_rows, part.chance_at(part.places).tolist(), strict=True):

@@ -49,7 +49,9 @@ def test_spellings_by_case_blanks_and_form_are_one_query_with_the_commonest_text
             ("red shoes", 9, ["Red Shoes", "red  shoes"]),
             ("cafe\u0301", 4, ["CAF\u00c9", "caf\u00e9"]),
         ]
-        assert [(s.counts.tolist(), s.queries.tolist()) for s in log.strata] == [([9, 4, 2], [1, 1, 1])]
+        assert [(s.search_counts.tolist(), s.queries_per_count.tolist()) for s in log.strata] == [
+            ([9, 4, 2], [1, 1, 1])
+        ]
 
 
 @pytest.mark.parametrize("at_once", [1, 200_000])

@@ -12,7 +12,7 @@ from ratings.importing.sampling.drawing import (
     chances,
     drawn,
     drawn_more,
-    mixed,
+    mixed_order,
     outlook,
     shared_out,
     thirds,
@@ -30,12 +30,12 @@ def stratum_of(counts: list[int]) -> Stratum:
 
 def every(stratum: Stratum, values: np.ndarray) -> list:
     """The value of each query, from that of each count."""
-    return np.repeat(values, stratum.queries).tolist()
+    return np.repeat(values, stratum.queries_per_count).tolist()
 
 
 def falling(stratum: Stratum) -> np.ndarray:
     """The order of the counts on the line where none is moved."""
-    return np.arange(len(stratum.counts))
+    return np.arange(len(stratum.search_counts))
 
 
 def test_a_query_that_would_be_drawn_twice_is_taken_for_certain_and_the_rest_shared_out_anew():
@@ -75,12 +75,12 @@ def test_chances_add_up_to_the_size_and_as_many_queries_are_drawn(counts, size, 
     chance = chances(stratum, size, even=even)
     expected = min(size, stratum.size)
     assert (chance > 0).all() and (chance <= 1).all()
-    assert (chance * stratum.queries).sum() == pytest.approx(expected)
+    assert (chance * stratum.queries_per_count).sum() == pytest.approx(expected)
     assert (np.diff(chance) <= 0).all()  # the more frequent, the likelier
     places = drawn(stratum, chance, start, falling(stratum))
     assert len(set(places.tolist())) == len(places) == expected
     assert places.min() >= 0 and places.max() < stratum.size
-    certain = np.flatnonzero(np.repeat(chance, stratum.queries) == 1)
+    certain = np.flatnonzero(np.repeat(chance, stratum.queries_per_count) == 1)
     assert set(certain.tolist()) <= set(places.tolist())
 
 
@@ -95,7 +95,7 @@ def test_what_was_drawn_stays_and_about_as_many_more_are_drawn(counts, size, mor
     both = {*before.tolist(), *added.tolist()}
     assert len(both) == len(before) + len(added)
     assert abs(len(both) - min(size + more, stratum.size)) <= 2
-    assert set(np.flatnonzero(np.repeat(chance, stratum.queries) == 1).tolist()) <= both
+    assert set(np.flatnonzero(np.repeat(chance, stratum.queries_per_count) == 1).tolist()) <= both
 
 
 ZIPF = (10_000 / np.arange(1, 301)).astype(int)
@@ -113,16 +113,18 @@ def frequencies(stratum: Stratum, draw) -> np.ndarray:
 def test_over_many_draws_each_query_comes_as_often_as_its_chance_says(even):
     stratum = stratum_of(ZIPF)
     chance = chances(stratum, 50, even=even)
-    found = frequencies(stratum, lambda rng: drawn(stratum, chance, rng.random(), mixed(stratum, chance, rng)))
-    assert_like(found, np.repeat(chance, stratum.queries))
+    found = frequencies(
+        stratum, lambda rng: drawn(stratum, chance, rng.random(), mixed_order(stratum, chance, rng))
+    )
+    assert_like(found, np.repeat(chance, stratum.queries_per_count))
 
 
 def test_queries_move_a_few_points_on_the_line():
     stratum = stratum_of(ZIPF)
     chance = chances(stratum, 50)
-    lengths = chance * stratum.queries
+    lengths = chance * stratum.queries_per_count
     middle = np.cumsum(lengths) - lengths / 2
-    order = mixed(stratum, chance, np.random.default_rng(1))
+    order = mixed_order(stratum, chance, np.random.default_rng(1))
     assert sorted(order) == [*range(len(chance))] and (order != np.arange(len(chance))).any()
     assert (np.abs(middle[order] - middle) <= 2 * POINTS_MOVED + lengths.max()).all()
 
@@ -135,15 +137,15 @@ def test_after_more_were_drawn_each_query_has_the_chance_of_the_larger_sample(ev
     sizes = []
 
     def union(rng, more=drawn_more) -> np.ndarray:
-        places = drawn(stratum, steps[0], rng.random(), mixed(stratum, steps[0], rng))
+        places = drawn(stratum, steps[0], rng.random(), mixed_order(stratum, steps[0], rng))
         for former, chance in zip(steps, steps[1:], strict=False):
-            added = more(stratum, places, former, chance, rng.random(), mixed(stratum, chance, rng))
+            added = more(stratum, places, former, chance, rng.random(), mixed_order(stratum, chance, rng))
             places = np.concatenate([places, added])
         sizes.append(len(places))
         return places
 
     found = frequencies(stratum, union)
-    assert_like(found, np.repeat(steps[-1], stratum.queries))
+    assert_like(found, np.repeat(steps[-1], stratum.queries_per_count))
     assert np.mean(sizes) == pytest.approx(150, abs=0.1)
     assert {*sizes} <= {148, 149, 150, 151, 152}
 
@@ -151,7 +153,9 @@ def test_after_more_were_drawn_each_query_has_the_chance_of_the_larger_sample(ev
         return np.setdiff1d(drawn(of, chance, start, order), before)
 
     with pytest.raises(AssertionError):
-        assert_like(frequencies(stratum, lambda rng: union(rng, naive)), np.repeat(steps[-1], stratum.queries))
+        assert_like(
+            frequencies(stratum, lambda rng: union(rng, naive)), np.repeat(steps[-1], stratum.queries_per_count)
+        )
 
 
 def assert_like(found: np.ndarray, chance: np.ndarray) -> None:
@@ -164,7 +168,7 @@ def assert_like(found: np.ndarray, chance: np.ndarray) -> None:
 
 def test_each_third_has_a_third_of_the_searches():
     """50 + 20 + 10 + 10 + 5 + 5: the first query reaches 33.3, the second 66.7."""
-    found = {part.name: every(part, part.counts) for part in thirds(stratum_of(COUNTS))}
+    found = {part.name: every(part, part.search_counts) for part in thirds(stratum_of(COUNTS))}
     assert found == {"head": [50], "torso": [20], "tail": [10, 10, 5, 5]}
     alike = [part.size for part in thirds(stratum_of([2] * 9))]
     assert alike == [3, 3, 3]
@@ -176,7 +180,7 @@ def test_each_third_has_a_third_of_the_searches():
 def test_the_thirds_have_each_query_once_in_the_order_of_the_log(counts):
     stratum = stratum_of(counts)
     parts = thirds(stratum)
-    assert sum((every(part, part.counts) for part in parts), []) == every(stratum, stratum.counts)
+    assert sum((every(part, part.search_counts) for part in parts), []) == every(stratum, stratum.search_counts)
 
 
 @pytest.mark.parametrize(
