@@ -183,7 +183,8 @@ def _write_rankings(
 ) -> dict[int, int]:
     """Write the documents and rankings of the answers without a problem. Returns the ranking's id by query."""
     ranking_ids: dict[int, int] = {}
-    answered, answer_count = answers.filter(problem=""), answers.count()
+    answered = answers.filter(problem="")
+    answer_count = answered.count()
     texts = brought.BroughtTexts.of(job, answered)
     for batch in batched(answered.iterator(RANKINGS_AT_ONCE), RANKINGS_AT_ONCE):
         hits = {answer.query_id: brought.hits_of(answer) for answer in batch}
@@ -192,9 +193,7 @@ def _write_rankings(
         lists = {query: [ids[hit.document] for hit in hits_of_query] for query, hits_of_query in hits.items()}
         ranking_ids |= store(watch, lists.items())
         report.counts["new"] += len(batch)
-        # Below 1 at the end if some answers have a problem: these count in `answer_count`, but are not written.
-        share = report.counts["new"] / answer_count
-        progress("writing", share, report.counts["new"])
+        progress("writing", report.counts["new"] / answer_count, report.counts["new"])
     texts.tell(report)  # how many documents keep what is stored though the engine has something else, and why
     return ranking_ids
 

@@ -148,9 +148,9 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
         if snapshot_of(sums) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
         for picture in pictures:
-            # A file that is larger than a picture may be is none that an export wrote. It is refused unread.
-            is_too_large = zip.getinfo(picture).file_size > MOST_BYTES
-            if is_too_large or picture_file(package.sha256_of(package.blocks(zip, name, picture))) != picture:
+            if zip.getinfo(picture).file_size > MOST_BYTES:  # no export wrote it
+                raise Unreadable(f"{name}, {picture}", f"a picture has at most {MOST_BYTES:,} bytes", COPY_AGAIN)
+            if picture_file(package.sha256_of(package.blocks(zip, name, picture))) != picture:
                 raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
         digests = frozenset(Path(picture).stem for picture in pictures)

@@ -73,7 +73,7 @@ def send(receiver: Receiver, notice: Notice, site: str, now: datetime) -> tuple[
         headers = headers_of(receiver, notice, body, now)
         status, _, content = response_of(place, "POST", target, body, headers, limits)
     except ValueError as error:  # the address may not be asked, or no whole answer came
-        return False, f"no answer {error}"
+        return False, f"no answer: {error}"
     if status == GONE_STATUS:
         receiver.gone = True
         Receiver.objects.filter(pk=receiver.pk).update(gone=True)

@@ -39,7 +39,8 @@ def watches(request: HttpRequest, collection: Collection) -> HttpResponse:
 def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse:
     """The page of a watch: its trend, last verdicts and nights. ?today=1 adds the means by today's judgments."""
     watch = watch_of(collection, pk)
-    points = trend.points(watch, today=request.GET.get("today") == "1")
+    by_today = request.GET.get("today") == "1"
+    points = trend.points(watch, today=by_today)
     told = [point for point in points if point.means]  # the nights that are no gap
     charts = pictures.charts(watch, points)
     context = frame(collection, SECTION) | {
@@ -49,7 +50,7 @@ def watch(request: HttpRequest, collection: Collection, pk: int) -> HttpResponse
         "alarms": watch.open_alarms(),
         "sides": trend.sides(watch, told[-1].verdicts if told else {}),  # both baselines, with the last verdicts
         "at_work": watch.nights.exclude(state__in=ENDED).last(),  # a night that is not over yet, or None
-        "today": "today" in request.GET,
+        "today": by_today,
         "charts": charts,
         "differences": [
             {"heading": f"Difference to {label}", "chart": charts[kind]}
