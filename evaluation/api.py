@@ -431,7 +431,7 @@ def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
     try:
         night = night_of_system(found, sent.system, timezone.now()) if sent.system else setting_up.run(found)
     except ValueError as error:
-        refuse(as_sentence(error), "system")
+        refuse(as_sentence(error), "system")  # the one parameter there is, given or left out
     if sent.system:
         telling.tell(night)
         night.refresh_from_db()

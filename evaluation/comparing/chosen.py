@@ -25,11 +25,12 @@ def nothing_to_compare(collection: Collection, asked: Asked) -> NextStep:
 def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | None:
     """The baseline and the systems that the address compares; None where nothing can be compared.
 
-    Without a `system` in the address all systems are compared; without a `baseline` it is the best of them. Raises
-    CannotAnswer for an address that has no meaning, or too many systems; WrongOption for an unknown system.
+    Without a `system` in the address all systems are compared. Without a `baseline` it is the best of them, and
+    all pairs are compared whatever `pairs` says. Raises CannotAnswer for an address that has no meaning, or too
+    many systems; WrongOption for an unknown system.
     """
     baseline, pairs = request.GET.get("baseline", ""), request.GET.get("pairs", "")
-    names = named_in(request)
+    names = named_in(request)  # the baseline is one of them
     for name in names:
         refuse_unknown("system", name, evaluation.systems)
     if pairs not in ("", ALL):
@@ -39,7 +40,7 @@ def selection_in(request: HttpRequest, evaluation: Evaluation) -> Selection | No
     ranked = list(evaluation.means)  # best first
     if baseline and baseline not in ranked:
         raise CannotAnswer(f"{baseline} has no mean in this measure, so nothing can be compared with it.")
-    if any(request.GET.getlist("system")):
+    if any(request.GET.getlist("system")):  # a baseline alone leaves all systems in
         ranked = [name for name in ranked if name in names]
     if len(names) > MOST_COMPARED:
         raise CannotAnswer(

@@ -14,7 +14,7 @@ from .. import record
 from ..measures import Rankings
 from ..page.documents import none_for_nan
 from ..results.csv_and_json import made_by
-from ..scores import Asked, Evaluation, beside_mean, evaluate, expected_by_query, of_rankings
+from ..scores import Asked, Evaluation, evaluate, expected_by_query, of_rankings, plain_and_traffic
 from ..significance import common_queries, paired
 from ..significance.gate import UNDECIDED, Limits, agreed, limits, overall
 
@@ -133,7 +133,7 @@ def against_anchor(
         "verdict": agreed(verdicts),
         "decided_by_judgments": len(set(verdicts)) > 1,
         "plain": vars(plain_limits),
-        "log": beside_mean(difference, evaluation.sampled) or None,
+        "log": plain_and_traffic(difference, evaluation.sampled) or None,
         "expected": vars(expected_limits) if expected_limits else None,
         "without_expected": why_none,
         "worst": worst(collection, evaluation, pair, difference),

@@ -47,7 +47,7 @@ def against_rivals(collection: Collection, evaluation: Evaluation, system: str) 
         "losses": losses[:LISTED_LOSSES],
         "lost": len(losses),
         "against": total,
-        "rivals": Chart("rivals", charts.deltas(bars), alt_text),
+        "rivals_chart": Chart("rivals", charts.deltas(bars), alt_text),
     }
 
 

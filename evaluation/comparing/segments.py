@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..page import documents
 from ..results.comparison import Compared
-from ..scores import beside_mean
+from ..scores import plain_and_traffic
 from ..significance import ALPHA, CANNOT_TELL, FEWEST, HIGHER, LOWER, Comparison, compare, holm
 
 TAG, LENGTH = "tag", "length"  # the kinds
@@ -54,7 +54,7 @@ class OnSegment:
     queries: int  # where both systems have a value
     undefined: int  # where one has none
     comparison: Comparison
-    beside: dict[str, float | None]  # where the queries were drawn from a log: see `scores.beside_mean`
+    of_log: dict[str, float | None]  # where the queries were drawn from a log: see `scores.plain_and_traffic`
 
     @property
     def few(self) -> bool:
@@ -131,16 +131,16 @@ def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
         test = compare(values[common_members], [(0, 1)], draws, seed, sampled=common_sample).pairs[0]
         with_value = int((segment.members & result.common).sum())
         without_value = int((segment.members & ~result.common).sum())
-        beside = beside_mean(difference[segment.members], sample)
-        on_segments.append(OnSegment(segment, with_value, without_value, test, beside))
-    # Each `compare` has one pair, so its p_holm is not adjusted yet. nan where nothing was tested.
+        of_log = plain_and_traffic(difference[segment.members], sample)
+        on_segments.append(OnSegment(segment, with_value, without_value, test, of_log))
+    # Each `compare` has one pair, so its p_holm is not corrected yet. None, here nan, where nothing was tested.
     p_values = [np.nan if each.comparison.p_holm is None else each.comparison.p_holm for each in on_segments]
-    adjusted = holm(np.array(p_values)).tolist()
-    pairs = zip(on_segments, adjusted, strict=True)
-    return [replace(each, comparison=_adjusted(each.comparison, p)) for each, p in pairs]
+    corrected = holm(np.array(p_values)).tolist()
+    pairs = zip(on_segments, corrected, strict=True)
+    return [replace(each, comparison=_with_p_holm(each.comparison, p)) for each, p in pairs]
 
 
-def _adjusted(test: Comparison, p: float) -> Comparison:
+def _with_p_holm(test: Comparison, p: float) -> Comparison:
     """The test with this p as its `p_holm`, and the verdict by it; unchanged for nan, where nothing was tested."""
     if np.isnan(p):
         return test
@@ -156,7 +156,7 @@ def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
 
     `queries`, `undefined`: on how many queries both systems have a value, and on how many one has none. `why`: the
     reason for each of FIELDS that is missing, by name. Where the queries were drawn from a log, a row also has
-    `plain` and `traffic`, as from `scores.beside_mean`.
+    `plain` and `traffic`, as from `scores.plain_and_traffic`.
     """
     baseline, system = result.pairs[0]
     return [
@@ -168,7 +168,7 @@ def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
             "segment": on_segment.segment.name,
             "queries": on_segment.queries,
             "undefined": on_segment.undefined,
-            **on_segment.beside,
+            **on_segment.of_log,
             **{name: getattr(on_segment.comparison, name) for name in FIELDS},
             "why": {name: text for name, text in on_segment.comparison.why.items() if name in FIELDS},
         }
@@ -185,7 +185,7 @@ def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined"]
-    # Of `beside_mean` the names alone, which are columns only where the queries were drawn from a log.
-    header += [*beside_mean(np.empty(0), result.sampled), *FIELDS, "why", *made_by]
+    header += ["plain", "traffic"] if result.sampled else []  # only where the queries were drawn from a log
+    header += [*FIELDS, "why", *made_by]
     with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
     return documents.table_of(header, (row | made_by for row in with_words))

@@ -55,7 +55,7 @@ def calc(
         values = scores.values[measure]  # float64[queries], in the order of `judged`
         total = float(values[scores.counted(measure)].sum())
         # A measure that counts documents, such as NumRet, is summed over queries.
-        aggregated[str(measure)] = total if MEASURES[measure.name].counts else scores.mean(measure)
+        aggregated[str(measure)] = total if MEASURES[measure.name].is_count else scores.mean(measure)
         per_query[str(measure)] = dict(zip(judged, values.tolist(), strict=True))
     return Calculated(aggregated, per_query, revised)
 

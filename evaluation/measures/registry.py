@@ -28,7 +28,7 @@ class Definition:
     reads_judgments: bool = True  # of ranked documents: no value under unjudged=require if it reads an unjudged
     skips_unjudged: bool = False  # ignores unjudged documents, whatever grade is assumed for them
     sums_ranks: bool = True  # a sum over ranks, so that ties=average can average it over tied documents
-    counts: bool = False  # a number of documents: it also has a total over queries, and no upper bound
+    is_count: bool = False  # a number of documents: it also has a total over queries, and no upper bound
     takes_cutoff: bool = True
     depth: Callable | None = None  # (graded rankings, **parameters) -> the deepest rank read; None: the cutoff
     needs_gmax: bool = False  # has no value without the highest grade of the scale, unless rel is given
@@ -61,10 +61,10 @@ MEASURES: dict[str, Definition] = {
     "RBP": Definition(user_models.rank_biased_precision, ("p", "rel", "gmax"), needs_gmax=True),
     "RBPResidual": Definition(user_models.rank_biased_residual, ("p", "rel", "gmax"), **_NEUTRAL),
     "Judged": Definition(coverage.judged, why_undefined=NO_RANKING, **_NEUTRAL),
-    "NumRet": Definition(counts.returned, counts=True, **_NEUTRAL),
-    "NumRel": Definition(counts.relevant, ("rel",), counts=True, takes_cutoff=False, reads=_BINARY, **_NEUTRAL),
+    "NumRet": Definition(counts.returned, is_count=True, **_NEUTRAL),
+    "NumRel": Definition(counts.relevant, ("rel",), is_count=True, takes_cutoff=False, reads=_BINARY, **_NEUTRAL),
     "NumRelRet": Definition(
-        counts.relevant_returned, ("rel",), needs_no_judgment=True, counts=True, reads=_BINARY
+        counts.relevant_returned, ("rel",), needs_no_judgment=True, is_count=True, reads=_BINARY
     ),
 }
 

@@ -28,7 +28,7 @@ OFFERED_MEASURES = (*SUGGESTED.split(), "RBP(p=0.8,rel=1)", "NumRelRet@10", "Jud
 # The parameters of every page with options, and those of how a page is drawn, not of what it shows.
 OPTION_PARAMETERS = ("measure", "profile", *TEXT_NAMES, *panel.OF_JUDGMENTS, "gain_map", "unjudged_grade", "panel")
 PICTURE_PARAMETERS = ("chart", "picture", "theme", "width", "step")
-PLACE_PARAMETERS = ("page", "raw")  # they do not stay when the options change
+NOT_KEPT = ("page", "raw")  # parameters that do not stay in the address when the options change
 MAIL_PREFIXES = ("utm_", "mtm_", "fbclid", "gclid", "msclkid")  # of what other programs add to links
 
 MOST_BOUNDED = 1_000_000  # queries x systems x cutoff: the bounds of more take too long for a page
@@ -59,7 +59,7 @@ def evaluated(
     return scores.evaluate(collection, asked, beside, bounds, judgments)
 
 
-def bounded_in(collection: Collection, asked: Asked) -> list[Measure]:
+def bounded_measures(collection: Collection, asked: Asked) -> list[Measure]:
     """[the asked measure] where its bounds are defined and can be computed fast enough for a page, else []."""
     cutoff = asked.measure.cutoff
     if cutoff is None or not scores.has_bounds(asked.measure):
@@ -154,8 +154,8 @@ def with_options(*names: str, many: Iterable[str] = (), redirects: bool = True) 
         def wrapper(request: HttpRequest, collection: Collection, **kwargs) -> HttpResponse:
             """The response of the view, a redirect, or the error. The decorator explains its parameters."""
             other_parameters = (*names, *many)
-            # `kept_in` reads them: they become hidden fields of the form with the options.
-            request.kept = [name for name in other_parameters if name not in PLACE_PARAMETERS]
+            # `kept_in` reads them: they become hidden fields of the form, and stay when it changes the options.
+            request.kept = [name for name in other_parameters if name not in NOT_KEPT]
             # Views of files get the ending in the address, such as csv; all others make pages.
             is_page = "ending" not in kwargs
             try:
@@ -256,7 +256,8 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     controls = panel.controls(shown_options, profile_options, [grade.plain for grade in grades])
     other_parameters = kept_in(request)
     parts_of_profile = [("measure", measure), ("profile", profile), *other_parameters]
-    query_of_profile = short_query_string(parts_of_profile, with_measure=bool(collection.default_options))
+    has_own_defaults = bool(collection.default_options)  # then an address that names nothing stands for these
+    query_of_profile = short_query_string(parts_of_profile, with_measure=has_own_defaults)
     return {
         "measure": measure,
         "offered": OFFERED_MEASURES,

@@ -33,13 +33,13 @@ def holdings(collection: Collection) -> dict[str, int]:
     has_grade = Exists(Rating.objects.filter(rater=OuterRef("pk"), grade__isnull=False))
     raters_with_grades = collection.raters.counted().filter(has_grade)
     without_text = collection.documents.filter(body="")
-    # `cache.count` returns the number that it has for the version, or else calls the `count` of the query set.
+    # `small_value` returns the number that it has for the version, or else calls the `count` of the query set.
     return imported_counts(collection, version) | {
-        "textless": cache.count(collection, version.unrated, "textless", without_text.count),  # documents
+        "textless": cache.small_value(collection, version.unrated, "textless", without_text.count),  # documents
         "judged": judged_pairs,  # with a grade or an adjudication
         "ratings": grades,
         "cannot": cannot_judge,  # answers of raters that they cannot judge
-        "raters": cache.count(collection, version, "raters", raters_with_grades.count),
+        "raters": cache.small_value(collection, version, "raters", raters_with_grades.count),
         "pairs": Pair.objects.filter(query__collection=collection).count(),
         "wanted": waiting + done,  # assignments
         "done": done,
@@ -52,7 +52,7 @@ def imported_counts(collection: Collection, version: Version) -> dict[str, int]:
     def counted() -> dict[str, int]:
         return {name: getattr(collection, name).count() for name in ("queries", "documents", "systems")}
 
-    return cache.count(collection, version.unrated, "brought", counted)
+    return cache.small_value(collection, version.unrated, "brought", counted)
 
 
 def _counts_by_query(collection: Collection, queries: list[int] | None) -> np.ndarray:

@@ -158,7 +158,7 @@ def in_force(asked: Asked) -> list[dict]:
     measure, phrases = asked.measure, _phrases(asked)
     # The base of the logarithm has no phrase of its own: that of the discount has it.
     departing = {"discount" if name == "log_base" else name for name in asked.departing}
-    # OF_SOME: the options that only some measures read.
+    # OF_SOME: the options that only some measures read. All of them have phrases: log_base is none of them.
     unused = set(OF_SOME) - set(MEASURES[measure.name].reads)
     params = dict(measure.params)
     if "dcg" in params:

@@ -49,16 +49,15 @@ def _respond(view: View, section: str, request: HttpRequest, collection: Collect
     ratings change single queries, and only these are computed again.
     """
     version = record.version(collection)
-    # The cache keeps one set for all requests to this page, empty at first. Below, ALL is added to it once the
-    # page was made.
     # An import changes `version.unrated`, a rating does not: after an import the first steps come again.
-    steps_made = cache.count(collection, version.unrated, ("drawn", section, asked), set)
-    step = request.GET.get(STEP, "")
+    version_without_ratings, key = version.unrated, ("whole page made", section, asked)
+    was_made = cache.has_small_value(collection, version_without_ratings, key)
+    step = request.GET.get(STEP, "")  # "": the first of the first steps
     is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
     # Only the first steps are in NEXT_STEP. An address with ?chart= is that of a picture.
-    if is_small or ALL in steps_made or step not in NEXT_STEP or "chart" in request.GET:
+    if is_small or was_made or step not in NEXT_STEP or "chart" in request.GET:
         response = view(request, collection, asked)
-        steps_made.add(ALL)
+        cache.small_value(collection, version_without_ratings, key, lambda: True)
         return response
     context = page(request, collection, section, asked)
     return _first_steps(request, context | imported_counts(collection, version), step)

@@ -118,14 +118,14 @@ def without_ratings(collection: Collection, name: Hashable, make: Callable):
     return _current(_wholes, collection, record.version(collection), name, make, lambda value, _: value)
 
 
-def count(collection: Collection, version: Version, name: Hashable, make: Callable):
+def small_value(collection: Collection, version: Version, name: Hashable, make: Callable):
     """The small value that `make` returns for this version, such as a count; kept for a thousand keys."""
-    return _current(_counts, collection, version, name, make)
+    return _current(_small_values, collection, version, name, make)
 
 
-def is_counted(collection: Collection, version: Version, name: Hashable) -> bool:
-    """Whether `count` has the value of this version already."""
-    former, _ = _counts.get((version.basis, name)) or (None, None)
+def has_small_value(collection: Collection, version: Version, name: Hashable) -> bool:
+    """Whether `small_value` has the value of this version already."""
+    former, _ = _small_values.get((version.basis, name)) or (None, None)
     return former is not None and former.number == version.number
 
 
@@ -136,7 +136,7 @@ def by_query(
 
     `rows` returns those of some queries, or of all (None).
     """
-    return _current(_counts, collection, version, name, lambda: rows(None), _update_of_rows(rows))
+    return _current(_small_values, collection, version, name, lambda: rows(None), _update_of_rows(rows))
 
 
 def opinions(collection: Collection) -> Opinions:
@@ -219,4 +219,4 @@ _records = Recent(4)
 _judgments = Recent(8)
 _columns = Recent(64)
 _wholes = Recent(32)
-_counts = Recent(1_000)  # a list of collections asks for those of each
+_small_values = Recent(1_000)  # a list of collections asks for those of each

@@ -11,7 +11,7 @@ import numpy as np
 from ..measures import COUNTED, REASONS, Measure
 from ..measures.refusal import refuse_unknown
 from ..page import documents
-from ..scores import Evaluation, beside_mean
+from ..scores import Evaluation, plain_and_traffic
 from ..significance import ALPHA, CANNOT_TELL, Comparison, Comparisons, common_queries, compare, paired
 from ..significance.draws import SEED, TEST_DRAWS
 from ..significance.sampled import Sampled, mean_of_searches
@@ -117,10 +117,10 @@ class Compared:
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
             row: dict = {"measure": str(self.measure), "baseline": baseline, "system": system}
             row["queries"] = self.tests.queries
-            if self.sampled:
+            # Of all queries, since `traffic` is the share of their searches that the common queries have.
+            if sampled := self.evaluation.sampled:
                 row["drawn"] = self.tests.drawn
-            # With a log `plain` and `traffic`, else nothing.
-            row |= beside_mean(self.difference(baseline, system), self.evaluation.sampled)
+                row |= plain_and_traffic(self.difference(baseline, system), sampled)
             row["dropped"] = len(self.dropped)
             row |= {"baseline_mean": self.mean(baseline), "system_mean": self.mean(system)}
             if self.evaluation.bounds:

@@ -29,7 +29,7 @@ class Cell(NamedTuple):
     """The value of one system on one query."""
 
     value: float | None
-    below: bool  # whether the value is below the neutral point
+    below_empty_list: bool  # whether the value is below the score of an empty list
     shade: str  # CSS class of the colour
     why: str  # why it counts in no mean; "" where it counts
 
@@ -40,7 +40,7 @@ class Shaded:
 
     value: np.ndarray  # float64[queries, systems], nan = undefined
     why: np.ndarray  # object[queries, systems], why a value counts in no mean; "" where it counts
-    below: np.ndarray  # bool[queries, systems], whether the value is below the neutral point
+    below_empty_list: np.ndarray  # bool[queries, systems], whether the value is below the score of an empty list
     shade: np.ndarray  # object[queries, systems], CSS classes of colours
 
 
@@ -48,11 +48,11 @@ def shaded(evaluation: Evaluation) -> Shaded:
     """The values of the asked measure with their shades."""
     value = evaluation.values(evaluation.names)
     why = evaluation.why(evaluation.names)
-    below = evaluation.below(evaluation.names)
+    below_empty_list = evaluation.below_empty_list(evaluation.names)
     top = highest(evaluation)
     steps = np.digitize(value, [top * step / 5 for step in range(1, 5)])
-    shade = np.where(below, BELOW_SHADE, np.array(SHADES, object)[steps])
-    return Shaded(value, why, below, np.where(why == "", shade, UNDEFINED_SHADE))
+    shade = np.where(below_empty_list, BELOW_SHADE, np.array(SHADES, object)[steps])
+    return Shaded(value, why, below_empty_list, np.where(why == "", shade, UNDEFINED_SHADE))
 
 
 def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
@@ -65,10 +65,10 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
     result = []
     for place, query in enumerate(queries):
         values, why = grid.value[place], grid.why[place]  # [systems]
-        below, shades = grid.below[place].tolist(), grid.shade[place].tolist()
+        below_empty_list, shades = grid.below_empty_list[place].tolist(), grid.shade[place].tolist()
         counted_values = values[why == ""]
-        facts = zip(values.tolist(), below, shades, why.tolist(), strict=True)
-        cells = [Cell(none_for_nan(value), is_below, shade, reason) for value, is_below, shade, reason in facts]
+        facts = zip(map(none_for_nan, values.tolist()), below_empty_list, shades, why.tolist(), strict=True)
+        cells = [Cell(*facts_of_cell) for facts_of_cell in facts]
         result.append(
             {
                 **query._asdict(),
@@ -109,7 +109,7 @@ def legend(evaluation: Evaluation, grid: Shaded) -> dict:
             (shade, f"{decimals(low, digits)} to {decimals(high, digits)}")
             for shade, (low, high) in zip(SHADES, pairwise(ends), strict=True)
         ],
-        "below": bool(grid.below.any()),
+        "below": bool(grid.below_empty_list.any()),
         "uncounted": len(uncounted),
         "undefined": bool(np.isnan(grid.value[uncounted]).all()),
         "why": reasons(grid.why[uncounted].ravel()),
@@ -162,7 +162,7 @@ def _value_and_look(cell: Cell) -> dict:
     value = None if cell.value is None else round(cell.value, 4)
     if cell.why:
         return charts.uncounted(value, cell.why)
-    return {"value": value} | ({"below": True} if cell.below else {})
+    return {"value": value} | ({"below": True} if cell.below_empty_list else {})
 
 
 def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
@@ -178,7 +178,7 @@ def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
         for shade, run in groupby(shades_of_system):
             width = len(list(run))
             if shade != UNDEFINED_SHADE:
-                # Values below the neutral point fill the lower half only, to differ not by colour alone.
+                # Values below the score of an empty list fill the lower half only, to differ not by colour alone.
                 top, height = (0.5, 0.5) if shade == BELOW_SHADE else (0, 1)
                 paths[shade] += f"M{start} {top}h{width}v{height}h-{width}z"
             start += width
@@ -186,7 +186,7 @@ def lines(evaluation: Evaluation, shades: np.ndarray) -> list[dict]:
     return result
 
 
-def differ(evaluation: Evaluation, grid: Shaded) -> dict:
+def wins(evaluation: Evaluation, grid: Shaded) -> dict:
     """The context of _differing.html: how many queries each system wins, with the highest value alone.
 
     winners: (system, wins) of the first NAMED_WINNERS systems that win any; others: the wins of the rest; queries:
@@ -205,7 +205,7 @@ def differ(evaluation: Evaluation, grid: Shaded) -> dict:
         "winners": winners[:NAMED_WINNERS],
         "others": sum(wins for _, wins in winners[NAMED_WINNERS:]),
         "queries": len(values),
-        "below": int(grid.below.sum()),
+        "below": int(grid.below_empty_list.sum()),
     }
 
 

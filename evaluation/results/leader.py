@@ -58,8 +58,8 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
     """The rows of `Compared.rows` with this baseline, the highest difference first, with more members for pages.
 
     adjusted: the corrected p value; significant: whether there is a verdict; lacking: text on how many more
-    queries would decide, "" where that is not known; same: the text that the page shows if the ends of the
-    interval are equal, which says how all queries are alike. For other rows it is not true, and not shown.
+    queries would decide, "" where that is not known; why_equal_ends: why both ends of the interval are
+    equal, in a row where they are. It is not true of other rows, and no page reads it there.
     """
     rows = [row for row in result.rows() if row["baseline"] == baseline]
     for row in rows:
@@ -74,7 +74,8 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
             # Not known. Either there is no estimate (None), or it is 0: there are already as many queries as would
             # show such a difference with a good chance, and still there is no verdict.
             row["lacking"] = ""
-        row["same"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
+        # A difference that all queries share is 0 where none is won or lost.
+        row["why_equal_ends"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     # Rows without a difference come last.
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
 

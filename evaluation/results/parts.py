@@ -71,7 +71,8 @@ def table_rows(splits: Sequence[Difference], discounts: Mapping[int, float]) -> 
     depth = max(len(split.parts) for split in splits)
     widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)  # of the bars
     rows = []
-    empty_lists = [split.empty for split in splits]  # the values of empty lists: 0.0 where no gain is negative
+    # With negative gains the worst list, whose nDCG is 0, can be worse than an empty one: that is then above 0.
+    empty_lists = [split.empty for split in splits]
     if any(part.first or part.second for part in empty_lists):
         rows.append(table_row("Empty list", empty_lists, widest))
     for rank in range(1, min(depth, SHOWN_RANKS) + 1):

@@ -18,8 +18,8 @@ UNEVEN_FROM = 0.1  # least difference of judged shares with a warning
 
 def older_texts(collection: Collection) -> int:
     """How many ratings that count were given to an older text of their document. From the cache where possible."""
-    ratings = ageing.of_collection(collection)
-    return cache.count(collection, record.version(collection), "older texts", ageing.to_older_text(ratings).count)
+    ratings = ageing.to_older_text(ageing.of_collection(collection))
+    return cache.small_value(collection, record.version(collection), "older texts", ratings.count)
 
 
 def trust_of(evaluation: Evaluation) -> dict:
@@ -52,11 +52,11 @@ def by_judged_share(standings: Sequence[Standing]) -> dict[float, Standing]:
     return {standing.judged: standing for standing in reversed(standings) if standing.judged is not None}
 
 
-def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dict | None:
+def unevenly_judged(evaluation: Evaluation, systems: Iterable[str], lowest_grade: float) -> dict | None:
     """The context of _uneven.html: the most and the least judged system, and if the latter may be better or worse.
 
     None where all systems are judged about alike, and for a measure that does not read the judgments of what a
-    system returned. lowest: the lowest grade of the scale.
+    system returned. lowest_grade: of the scale.
     """
     options, definition = evaluation.asked.options, MEASURES[evaluation.asked.measure.name]
     standing_by_share = by_judged_share([evaluation.standing(name) for name in systems])
@@ -70,5 +70,5 @@ def uneven(evaluation: Evaluation, systems: Iterable[str], lowest: float) -> dic
         # Unjudged documents count as gain 0, so that the system may be better than it looks.
         "as_zero": options.unjudged == "zero" and not definition.skips_unjudged,
         # It may be worse, too, where a document can have a gain below 0. `clip` counts such gains as 0.
-        "or_worse": "gain" in definition.reads and lowest < 0 and options.negatives != "clip",
+        "or_worse": "gain" in definition.reads and lowest_grade < 0 and options.negatives != "clip",
     }

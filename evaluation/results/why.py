@@ -63,8 +63,8 @@ def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Docum
         if loss[pk] < LEAST_VISIBLE or pk not in documents:
             continue
         title = Truncator(str(documents[pk])).chars(TITLE_LETTERS)
-        # Also for a document that only `lower` has: with a loss it takes DCG away. So the branches below are about
-        # documents that `higher` has. One that is at the same rank in both lists has no phrase.
+        # Only the first branch has documents that `higher` lacks, since these are a loss only where they do harm.
+        # One that is at the same rank in both lists has no phrase.
         if pk in lower_rows and lower_rows[pk].contribution < 0:
             row = lower_rows[pk]
             yield format_html("“<bdi>{}</bdi>” ({}) does harm at rank {}", title, number(row.grade, 2), row.rank)

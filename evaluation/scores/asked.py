@@ -18,7 +18,7 @@ DEFAULTS = {"measure": MEASURE, "profile": PROFILE, "rule": RULE, "adjudications
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)  # of the curve of a measure
 # Measures without an upper bound. Others exceed 1 or fall below 0 only under unusual options.
 SIGNED = {"CG", "DCG", "IDCG"}
-SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.counts}
+SUMS = SIGNED | {name for name, definition in MEASURES.items() if definition.is_count}
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class Evaluation:
             left_out |= {"weighted", "weighted_low", "weighted_high"}
         if not self.sampled:
             left_out |= {"plain", "traffic"}
-        if not any(MEASURES[measure.name].counts for measure in self.measures):
+        if not any(MEASURES[measure.name].is_count for measure in self.measures):
             left_out.add("total")
         # A measure may have expected values that another has not: each name once.
         names = dict.fromkeys(chain(SUMMARY, *(standing.expected for standing in self.by_column.values())))
@@ -198,8 +198,9 @@ class Evaluation:
             lowest, highest = self.bounds_of_mean(bounds.low, bounds.high, bounds.certain, bounds.possible)
         weighted = NO_ESTIMATE
         if self.is_weighted:
-            weights = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
-            weighted = estimate(counting_values, weights)
+            # With or without a log (`self.sampled`), each query stands for as many searches as its weight says.
+            by_weight = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
+            weighted = estimate(counting_values, by_weight)
         return Standing(
             system=system,
             measure=str(measure),
@@ -212,11 +213,11 @@ class Evaluation:
             judged=none_for_nan(mean_of(np.where(counted, judged_shares, np.nan), self.sampled)),
             lowest=none_for_nan(lowest),
             highest=none_for_nan(highest),
-            **beside_mean(counting_values, self.sampled),  # plain and traffic, of queries drawn from a log
+            **plain_and_traffic(counting_values, self.sampled),  # {} unless queries were drawn from a log
             weighted=none_for_nan(weighted.mean),
             weighted_low=none_for_nan(weighted.low),
             weighted_high=none_for_nan(weighted.high),
-            total=float(values[counted].sum()) if MEASURES[measure.name].counts and queries else None,
+            total=float(values[counted].sum()) if MEASURES[measure.name].is_count and queries else None,
             expected=self.expected[measure].row(system) if measure in self.expected else {},
             # None for rankings that are no system of the collection, such as those of a file.
             pk=self.table.record.system_pks.get(system),
@@ -294,7 +295,7 @@ class Evaluation:
         mean = mean_of(self.neutral, self.sampled)
         return mean if mean > 0 else None
 
-    def below(self, systems: Sequence[str]) -> np.ndarray:
+    def below_empty_list(self, systems: Sequence[str]) -> np.ndarray:
         """Whether values that count are below the neutral point of their query, bool[queries, systems]."""
         point = self.neutral[:, np.newaxis] if self.asked.measure.name == "nDCG" else 0.0
         return self.counting(systems) < point - ROUNDING
@@ -347,7 +348,7 @@ def mean_of(values: np.ndarray, sampled: Sampled | None) -> float:
     return kernel.mean(values, ~np.isnan(values)) if sampled is None else estimate(values, sampled).mean
 
 
-def beside_mean(values: np.ndarray, sampled: Sampled | None) -> dict[str, float | None]:
+def plain_and_traffic(values: np.ndarray, sampled: Sampled | None) -> dict[str, float | None]:
     """What stands beside a mean over all searches of a log; {} without a log. values: float64[queries], or nan.
 
     plain: the mean over queries; traffic: the share of the searches whose queries have a value.

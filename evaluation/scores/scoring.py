@@ -33,9 +33,9 @@ def evaluate(
 ) -> Evaluation:
     """The scores in the asked measure and those `beside` it, from the cache as far as possible.
 
-    bounds: the measures whose bounds are computed, too; only nDCG has bounds. judgments: with the judgments, on
-    which the scores of empty lists rest. ValueError, with a message for the user, for an unknown measure or
-    system, and for options that do not fit the collection.
+    bounds: the measures whose bounds are computed, too; only nDCG has bounds. judgments: whether the evaluation
+    has the judgments, for what needs them, such as the score of an empty list. ValueError, with a message for the
+    user, for an unknown measure or system, and for options that do not fit the collection.
     """
     # Each once, the asked one first.
     measures = tuple(dict.fromkeys([asked.measure, *measures_of(collection, beside)]))
@@ -49,8 +49,7 @@ def evaluate(
     if not judgments:
         return evaluation
     data, judged_by = cache.read(collection, asked.source, version)
-    # If queries were imported since the scores were computed, these are computed again: all arrays must have the
-    # same rows.
+    # An import after `version` was read can have added queries to `data` alone. In the new version both have them.
     if not data.queries["key"].equals(table.record.queries["key"]):
         return evaluate(collection, asked, beside, bounds, judgments)
     return replace(evaluation, judged_by=judged_by)

@@ -30,7 +30,7 @@ from ...results import comparison
 from ...results.comparison import Compared
 from ...results.leader import MOST_COMPARED, Selection, rows_against, tested
 from ...results.machine_only import differences_of, scores_by_machine
-from ...results.trust import uneven
+from ...results.trust import unevenly_judged
 from ...scores import Asked
 from ...scores.asked import query_string
 from ...scores.expected import MOST_PAIRS, expecting
@@ -63,7 +63,7 @@ def compare(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         # The most and the least judged system, if they differ much: the latter may be better than its mean and,
         # with a grade below 0, worse. `page` has read the lowest grade for its form of options.
         lowest_grade = context["form"]["lowest"]
-        context["uneven"] = uneven(evaluation, selection.systems, lowest_grade)
+        context["uneven"] = unevenly_judged(evaluation, selection.systems, lowest_grade)
     elif len(evaluation.means) > 1:
         context["too_few"] = too_few(request)
     else:
@@ -132,13 +132,13 @@ def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
         return {}
     # Of two baselines the first is taken as the baseline, and the second as the release.
     baseline, release = (first, second) if first in chosen else (second, first)
-    anchors = [name for name in chosen if name != release]  # the release is compared with all other baselines
+    baselines = [name for name in chosen if name != release]  # all that the release is compared with
 
-    make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
+    make = partial(gate_of, collection, asked, release, anchors=baselines, most_pairs=MOST_PAIRS)
     # From the cache, as expected gains take seconds for a large pool.
-    gate = cache.count(collection, record.version(collection), ("gate", asked, release, *anchors), make)
-    by_anchor = {row["anchor"]: row for row in gate["anchors"]}
-    return {"gate": gate, "against": by_anchor[baseline]}
+    gate = cache.small_value(collection, record.version(collection), ("gate", asked, release, *baselines), make)
+    row_by_baseline = {row["anchor"]: row for row in gate["anchors"]}
+    return {"gate": gate, "against": row_by_baseline[baseline]}
 
 
 def titled(charts: dict[str, Chart], collection: Collection, result: Compared, baseline: str) -> dict[str, Chart]:

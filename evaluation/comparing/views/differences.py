@@ -58,6 +58,8 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
     result, on_segments = compared(evaluation, pair)
     (whole,) = result.rows()  # one pair: one row
     rows = every_row(result)
+    of_chart = pictured(collection, asked, rows, pair)  # its "charts" get further ones below
+    of_segments = by_segment(on_segments, result, whole["difference"])
     context |= {
         "whole": whole,
         "compared": result,
@@ -66,17 +68,17 @@ def differences(request: HttpRequest, collection: Collection, asked: Asked) -> H
         "swapped": query_string_with(request, *reversed(pair)),
         "hidden": parameters_without(request, {*PARAMETERS, *PICTURE_PARAMETERS}),  # that the form sends anew
         "label": evaluation.label,
-        **pictured(collection, asked, rows, pair),
-        **by_segment(on_segments, result, whole["difference"]),
+        **of_chart,
+        **of_segments,
         **table(request, rows, result, on_segments),
     }
-    context["charts"] |= {kind["id"]: kind["chart"] for kind in context["kinds"]}
+    context["charts"] |= {kind["id"]: kind["chart"] for kind in of_segments["kinds"]}
     if not (request.GET.get("baseline") or request.GET.get("system")):
-        # pair[1]: the best system.
-        rivals = against_rivals(collection, evaluation, pair[1])
-        context |= rivals
-        if rivals:
-            context["charts"]["rivals"] = rivals["rivals"]
+        _, best_system = pair
+        of_rivals = against_rivals(collection, evaluation, best_system)
+        context |= of_rivals
+        if of_rivals:
+            context["charts"]["rivals"] = of_rivals["rivals_chart"]
     return charted(request, "evaluation/differences.html", context)
 
 

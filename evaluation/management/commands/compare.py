@@ -17,11 +17,11 @@ from .evaluate import (
     add_options,
     add_rule_and_adjudications,
     aligned,
-    chance_of,
     decimals,
     evaluation_of,
     expected_notes,
     fingerprint_lines,
+    in_percent,
     missing_steps,
     printed,
     text_table,
@@ -58,7 +58,7 @@ class Command(ExportCommand):
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **arguments) -> None:
         collection = self.collection(slug)
         evaluation = evaluation_of(collection, measure, [baseline, *others] if others else [], arguments)
-        with refusing(""):
+        with refusing(outcome=""):
             comparisons = comparison.compared(
                 evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
@@ -118,7 +118,7 @@ COLUMNS: dict[str, tuple[str, Column]] = {
     "lowest": ("can become", ("lowest", "highest")),
     "expected": ("expected", signed("expected", ".4f")),
     "expected_low": ("90 % for missing", ("expected_low", "expected_high")),
-    "best": ("best", lambda row: chance_of(row["best"])),
+    "best": ("best", lambda row: in_percent(row["best"])),
     "effect": ("effect", signed("effect", ".2f")),
     "wins": ("better/same/worse", lambda row: f"{row['wins']}/{row['ties']}/{row['losses']}"),
     "p": ("p", lambda row: chance(row["p"])),
@@ -137,7 +137,8 @@ def notes(result: Compared) -> list[str]:
     left_out = f"; {len(result.dropped):,} left out: {scores.why(result.why_dropped)}" if result.dropped else ""
     of_log = ""
     if result.sampled:
-        share = chance_of(result.rows()[0]["traffic"])
+        share = in_percent(result.rows()[0]["traffic"])
+        # tests.drawn: the queries that were not taken for certain.
         of_log = f", {tests.drawn:,} of them drawn from a log, with {share} of its searches"
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
     # The randomisation test flips the signs of the differences: in all ways for few queries, else at random.

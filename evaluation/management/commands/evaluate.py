@@ -231,7 +231,7 @@ def fingerprint_lines(evaluation: Evaluation) -> str:
     return "".join(sorted(lines)) if len(fingerprints) > 1 else f"{fingerprints.pop()}\n"
 
 
-def chance_of(value: float | None) -> str:
+def in_percent(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:.0%}"
 
 
@@ -245,9 +245,9 @@ COLUMNS: dict[str, tuple[str, Column]] = {
     "lowest": ("can become", ("lowest", "highest")),
     "expected": ("expected", "expected"),
     "expected_low": ("90 % for missing", ("expected_low", "expected_high")),
-    "best": ("best", lambda row: chance_of(row["best"])),
+    "best": ("best", lambda row: in_percent(row["best"])),
     "plain": ("mean of the queries", "plain"),
-    "traffic": ("searches", lambda row: chance_of(row["traffic"])),
+    "traffic": ("searches", lambda row: in_percent(row["traffic"])),
     "weighted": ("weighted mean", "weighted"),
     "weighted_low": ("95 % interval", ("weighted_low", "weighted_high")),
     "total": ("total", lambda row: NO_VALUE if row["total"] is None else f"{row['total']:.0f}"),

@@ -36,7 +36,7 @@ class Command(ReportingCommand, OutputCommand):
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **arguments) -> None:
         refuse_format(arguments["format"])
-        with refusing(""):
+        with refusing(outcome=""):
             try:
                 loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
             except files.Refused as error:

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from evaluation.models import Night, Watch
+from evaluation.models import Watch
 from evaluation.page.documents import as_text
 from evaluation.watching import nights, setting_up, telling, trend
 from evaluation.watching.forms import WatchForm
@@ -66,7 +66,11 @@ def watch_of(collection: Collection, name: str) -> Watch:
 
 
 def do(act: str, watch: Watch, value: Any, name: str) -> None:
-    """Do one of ACTS. value: of its option; name: of the watch, for a new one. Raises Refused."""
+    """Do one of ACTS. Raises Refused.
+
+    value: of its option; of `system` the name of the system whose rankings become a new night. name: of the watch,
+    for a new one.
+    """
     with refusing(outcome=""):
         match act:
             case "make":
@@ -100,7 +104,7 @@ def facts_in(words: list[str]) -> dict[str, Any]:
 def line_of(point: trend.Point) -> str:
     """The line of a night: its mean, and what was told of each baseline; of a gap, why it has no scores."""
     at = trend.named(point.night.due_at)
-    if point.night.state == Night.State.GAP or point.means is None:
+    if point.means is None:  # a gap
         return f"{at}  gap: {point.night.problem}"
     mean = "no mean" if point.means.mean is None else f"{point.means.mean:.4f}"
     cells = [at, mean, f"n = {point.means.queries}"]

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 MEASURES = ["nDCG@3", "nDCG", "AP", "RR", "DCG@2", "Judged@3", "ERR@3", "RBP(p=0.5)", "Bpref", "NumRelRet"]
 
 
-CACHES = ("_wholes", "_counts", "_records", "_judgments", "_columns")
+CACHES = ("_wholes", "_small_values", "_records", "_judgments", "_columns")
 
 
 @pytest.fixture

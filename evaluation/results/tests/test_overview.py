@@ -9,7 +9,7 @@ from django.utils import timezone
 from evaluation import frozen, scores
 from evaluation.measures import parse_measure
 from evaluation.results import heat
-from evaluation.results.trust import uneven
+from evaluation.results.trust import unevenly_judged
 from evaluation.scores import Asked, Evaluation, Standing
 from evaluation.tests.hills import GRADES, analyst, make_hills, make_unjudged, rate, rows_in, spec_of, text_of
 from ratings.models import Anchor, Pair
@@ -63,7 +63,7 @@ def test_a_tenth_is_uneven(least, warns):
     standings = {(row.system, "AP"): row for row in rows}
     asked = Asked(parse_measure("AP"))
     evaluation = Evaluation(asked, (asked.measure,), table=None, stored=standings)
-    said = uneven(evaluation, ["a", "b"], 0)
+    said = unevenly_judged(evaluation, ["a", "b"], 0)
     assert bool(said) is warns
     if warns:
         assert (said["most"].system, said["least"].system, said["as_zero"], said["or_worse"]) == (

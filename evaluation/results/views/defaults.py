@@ -15,10 +15,13 @@ from ...scores.asked import DEFAULTS, short_query_string
 
 
 @admin_page
-# expected: a hidden field of the form on the overview, whose button leads here.
+# expected: only allowed, and not read, since the form on the overview, whose button leads here, may send it.
 @with_options("expected", redirects=False)
 def default_options(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """What the default is and what it would become. A new default holds for all, so a page of its own asks first.
+
+    An address without options is not redirected to one that names the default ones, as on other pages: this page
+    has no scores that a shared address must keep.
 
     changes: whether the asked options differ from the present default; described: each of them in words; usual,
     named: the query strings of Idealist's defaults and of the asked options.

@@ -25,7 +25,7 @@ from ...record import Version, cache
 from ...scores import Asked, Evaluation
 from ...scores.asked import by_default
 from ..leader import highest
-from ..trust import LOW_JUDGED_SHARE, by_judged_share, uneven
+from ..trust import LOW_JUDGED_SHARE, by_judged_share, unevenly_judged
 
 # Rankings that one request reads to find best systems: about a second. Other collections have a link meanwhile.
 RANKINGS_AT_ONCE = 50_000
@@ -86,12 +86,12 @@ def add_facts(user: User, rows: Sequence[dict]) -> None:
         version = record.version(collection)
         row |= figures_of(collection, version) | {"leader": None}
         key = ("leader", *sorted(by_default(collection).items()))  # the leader depends on the default options
-        is_cached = cache.is_counted(collection, version, key)
+        is_cached = cache.has_small_value(collection, version, key)
         to_read = 0 if is_cached else rankings_of(collection, version)
         # The first collection to read is read whatever its size: else a large one would never be read.
         is_first = rankings_left == RANKINGS_AT_ONCE
         if not to_read or to_read <= rankings_left or is_first:
-            row["leader"] = cache.count(collection, version, key, partial(leader_of, collection))
+            row["leader"] = cache.small_value(collection, version, key, partial(leader_of, collection))
             rankings_left -= to_read
 
 
@@ -107,7 +107,7 @@ def figures_of(collection: Collection, version: Version) -> dict:
     graded = Rating.objects.counted().filter(rater__in=raters, grade__isnull=False)
     return {
         "brought": imported_counts(collection, version),
-        "ratings": cache.count(collection, version, "ratings", graded.count),
+        "ratings": cache.small_value(collection, version, "ratings", graded.count),
         "progress": progress_of(collection, raters),
         "nights": nights_of(collection),
     }
@@ -194,7 +194,7 @@ def leader_of(collection: Collection) -> dict | None:
 
 def warning_of(evaluation: Evaluation, scale: Sequence[float]) -> dict:
     """What most makes the means doubtful: `uneven`, or else `unjudged`, the least judged system, or nothing."""
-    if most_and_least := uneven(evaluation, evaluation.names, scale[0] if scale else 0.0):
+    if most_and_least := unevenly_judged(evaluation, evaluation.names, min(scale, default=0.0)):
         return {"uneven": most_and_least}
     shares = by_judged_share(evaluation.standings)
     return {"unjudged": shares[min(shares)]} if shares and min(shares) < LOW_JUDGED_SHARE else {}

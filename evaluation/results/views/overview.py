@@ -12,7 +12,7 @@ from ... import record, scores
 from ...agreement.coefficients import ordinal_alpha, word
 from ...measures import cautions, effective
 from ...page import options
-from ...page.address import bounded_in, evaluated, page, wanted_in, with_expected_in, with_options
+from ...page.address import bounded_measures, evaluated, page, wanted_in, with_expected_in, with_options
 from ...page.charts import Chart, charted
 from ...page.downloads import Files, files
 from ...page.holdings import holdings, next_step
@@ -24,7 +24,7 @@ from .. import csv_and_json, heat
 from ..charts import curves_chart, cutoffs_of, means_caption, means_chart
 from ..leader import lead_of
 from ..machine_only import scores_by_machine, table_of
-from ..trust import older_texts, trust_of, uneven
+from ..trust import older_texts, trust_of, unevenly_judged
 
 MOST_TABLE_ROWS = 60  # rows of a table; a longer one has a page of its own
 
@@ -61,7 +61,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     them without that, too.
     """
     other_measures = [*asked.cumulative, *asked.at_cutoffs]
-    evaluation = evaluated(collection, asked, other_measures, bounded_in(collection, asked), judgments=True)
+    evaluation = evaluated(collection, asked, other_measures, bounded_measures(collection, asked), judgments=True)
     evaluation = replace(evaluation, expecting=expecting(collection, asked, expected))
     grades = record.scale(collection)  # lowest first
     alpha = ordinal_alpha(scores.read(collection, asked)[0].ratings, grades)  # [0]: the record
@@ -71,7 +71,8 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "lead": lead_of(collection, evaluation),
         "trust": trust_of(evaluation),
         "older_texts": older_texts(collection),
-        "uneven": uneven(evaluation, evaluation.names, grades[0] if grades else 0.0),
+        # By the lowest grade: if it is below 0, the least judged system may also be worse than it looks.
+        "uneven": unevenly_judged(evaluation, evaluation.names, min(grades, default=0.0)),
         "alpha": alpha,
         # Alpha as a word; "" where there is no alpha, or too few pairs to go by.
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
@@ -80,7 +81,7 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "cautions": cautions(effective(asked.measure, asked.options), evaluation.judgments.grade),
         "described": options.in_force(asked),
         **expected_in(evaluation),
-        **pictures(evaluation),
+        **charts_and_tables(evaluation),
     }
 
 
@@ -103,17 +104,17 @@ def named_means(collection: Collection, context: dict) -> Chart:
     return context["charts"]["means"].titled(title, means_caption(evaluation), collection.slug)
 
 
-def pictures(evaluation: Evaluation) -> dict:
+def charts_and_tables(evaluation: Evaluation) -> dict:
     """The context of the charts and of the tables below them.
 
-    differ, heat, heads, matrix: of the scores by query and system; curve: the standings of each system at the
-    cutoffs; gains: the standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the
-    asked one.
+    wins: how many queries each system wins; heat: the heat map of queries by systems; heads, matrix: the columns
+    and the rows of the same numbers as a table; curve: the standings of each system at the cutoffs; gains: the
+    standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the asked one.
     """
     grid, cutoffs = heat.shaded(evaluation), cutoffs_of(evaluation)
     heat_map = heat.picture(evaluation, grid)
     return {
-        "differ": heat.differ(evaluation, grid),
+        "wins": heat.wins(evaluation, grid),
         "heat": heat_map,
         "heads": heat.heads(evaluation),
         "matrix": matrix(evaluation, grid),
@@ -140,7 +141,7 @@ def matrix(evaluation: Evaluation, grid: heat.Shaded) -> list[dict] | None:
 @files("expected")
 def overview_files(request: HttpRequest, collection: Collection, asked: Asked) -> Files:
     """The CSV and JSON of `evaluate`: a row for each system and measure of the page's first tables."""
-    evaluation = evaluated(collection, asked, asked.cumulative, bounded_in(collection, asked))
+    evaluation = evaluated(collection, asked, asked.cumulative, bounded_measures(collection, asked))
     evaluation = with_expected_in(request, collection, evaluation)
     ratings_of_older_texts = older_texts(collection)
     return Files(

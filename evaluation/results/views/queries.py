@@ -50,7 +50,7 @@ def queries(request: HttpRequest, collection: Collection, asked: Asked) -> HttpR
         **paged(request, tables.ordered(matching, sort_keys, sort), QUERIES_ON_PAGE),
     }
     if rows and evaluation.systems and evaluation.judgments.count.any():
-        context["differ"] = heat.differ(evaluation, grid)
+        context["wins"] = heat.wins(evaluation, grid)
     elif not rows:
         context["next_step"] = next_step(collection, holdings(collection))
     return render(request, "evaluation/queries.html", context)

@@ -14,7 +14,7 @@ from ratings.pool import ageing
 from ...measures import NOT_JUDGED, REASONS, SPLIT, Measure
 from ...page import documents
 from ...page import options as panel
-from ...page.address import bounded_in, evaluated, page, parameters_without, with_options
+from ...page.address import bounded_measures, evaluated, page, parameters_without, with_options
 from ...page.charts import charted
 from ...page.documents import none_for_nan
 from ...page.downloads import Files, files
@@ -30,7 +30,8 @@ from ..side_by_side import MOST_LISTS, beside, chosen_in, explanations_of, kept
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The page: the lists of the chosen systems side by side, and how their values were computed."""
     query = get_object_or_404(Query, collection=collection, pk=pk)
-    evaluation = evaluated(collection, asked, summed(asked), bounded_in(collection, asked), judgments=True)
+    measures, bounded = page_measures(asked), bounded_measures(collection, asked)
+    evaluation = evaluated(collection, asked, measures, bounded, judgments=True)
     pks = evaluation.table.record.queries["pk"].tolist()
     place = pks.index(query.pk)  # the row of the query in all arrays
     rows = standings(evaluation, place)
@@ -65,7 +66,7 @@ def controls(asked: Asked, rows: list[dict], chosen: list[str]) -> dict:
     systems.
     """
     names = [row["system"] for row in rows]
-    can_add = 1 < len(chosen) < min(MOST_LISTS, len(names))
+    can_add = len(chosen) < min(MOST_LISTS, len(names))
     return {
         "choices": [*chosen, ""] if can_add else chosen,  # "": no system is chosen in this control yet
         "names": sorted(names),
@@ -201,9 +202,9 @@ def query_files(request: HttpRequest, collection: Collection, asked: Asked, pk: 
     document, titles = document_and_titles(request, collection, asked, query)
 
     def table() -> documents.Table:
-        ends = ["lowest", "highest"] if bounded_in(collection, asked) else []
-        # The columns of numbers are the measures of the arithmetic, and the bounds where they are known.
-        return csv_and_json.every_rank(document, [*map(str, summed(asked)), *ends], titles)
+        ends = ["lowest", "highest"] if bounded_measures(collection, asked) else []
+        # The columns of numbers: the measures of the page, and the bounds of the asked one where they are known.
+        return csv_and_json.every_rank(document, [*map(str, page_measures(asked)), *ends], titles)
 
     name = slugify(query.key, allow_unicode=True) or query.pk
     return Files(f"{collection.slug}-query-{name}-{asked.measure}", table=table, json=lambda: document)
@@ -220,7 +221,7 @@ def document_and_titles(
     rows = (row for explanation in explanations.values() for row in (*explanation.ranking, *explanation.ideal))
     listed = documents_by_pk({row.document for row in rows})  # the documents of all lists, by pk
     keys = {pk: document.key for pk, document in listed.items()}
-    evaluation = evaluated(collection, asked, summed(asked), bounds=bounded_in(collection, asked))
+    evaluation = evaluated(collection, asked, page_measures(asked), bounds=bounded_measures(collection, asked))
     measure = parts.measure_of(asked)
     place = evaluation.per_query.index.get_loc(query.key)
     chosen = chosen_in(request, [row["system"] for row in standings(evaluation, place)])
@@ -236,6 +237,6 @@ def older_texts_of(query: Query) -> int:
     return ageing.to_older_text(ageing.of_collection(query.collection).filter(query=query)).count()
 
 
-def summed(asked: Asked) -> list[Measure]:
-    """The measure of the address and the measures of its arithmetic."""
+def page_measures(asked: Asked) -> list[Measure]:
+    """The measures of the page and its files: the asked one, nDCG, and the sums CG, DCG and IDCG."""
     return list(dict.fromkeys([asked.measure, *(asked.at(name) for name in ("nDCG", "DCG", "CG", "IDCG"))]))

@@ -50,7 +50,8 @@ def system(request: HttpRequest, collection: Collection, asked: Asked, pk: int) 
         "listed": len(rankings.documents),  # documents in all rankings together
         "deepest": int(rankings.length.max(initial=0)),  # the length of the longest ranking
         "defined": len(counting_rows),  # queries that count
-        "below": any(row["below"] for row in counting_rows),  # whether a key explains this mark of rows
+        # Whether the page explains the mark of a value below the score of an empty list.
+        "any_below_empty_list": any(row["below"] for row in counting_rows),
         **paged(request, rows, ROWS_PER_PAGE),
     }
     if counting_rows:
@@ -83,9 +84,9 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
     below: whether the value is below the score of an empty list; why: the reason why it counts in no mean, ""
     where it counts; present: whether the system has a ranking for the query; length: that of the ranking.
     """
-    record, name = evaluation.table.record, system.name
+    record, name, slug = evaluation.table.record, system.name, evaluation.collection
     values = evaluation.values([name])[:, 0].tolist()
-    below = evaluation.below([name])[:, 0].tolist()
+    below_empty_list = evaluation.below_empty_list([name])[:, 0].tolist()
     reasons = evaluation.why([name])[:, 0].tolist()
     judged, rankings = evaluation.judged(name), record.rankings[name]
     # The page of a query opens with the same options and this system.
@@ -97,13 +98,13 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
             "key": key,  # the name in the table
             "text": text,
             "value": none_for_nan(values[place]),
-            "below": below[place],
+            "below": below_empty_list[place],
             "why": reasons[place],
             "judged": none_for_nan(judged[place]),
             "present": bool(rankings.present[place]),
             "length": int(rankings.length[place]),
             "keep": query_string.removeprefix("?"),  # for links of the table, which write the "?" themselves
-            "url": reverse("query", args=[evaluation.collection, pk]) + query_string,
+            "url": reverse("query", args=[slug, pk]) + query_string,
         }
         for place, (pk, key, text) in enumerate(record.queries[["pk", "key", "text"]].itertuples(index=False))
     ]

@@ -23,7 +23,7 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         systems = self.systems(collection, system)
-        with refusing(""):
+        with refusing(outcome=""):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
         jobs.fetch_pictures(collection, None)  # by a worker, if the presentation shows pictures
         if order:
