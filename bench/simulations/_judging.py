@@ -211,7 +211,7 @@ def next_round(
         return at_random(unjudged, size, mean_score(pool), generator)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
-    rate = rates(score, pool.top[unjudged])
+    rate = rates(score, pool.above_cutoff[unjudged])
     size = SHARE * (pool.pairs - len(unjudged))
     if batch == 1:
         return draw_round(unjudged, score, rate, max(ONE_BY_ONE, round(size)), generator)

@@ -43,9 +43,9 @@ def expected_means(rows: Rows, *, bounded: bool = True, neutral: float | None = 
         tooltip=[
             alt.Tooltip("system:N", title="System"),
             alt.Tooltip("expected:Q", title="Expected", format=".4f"),
-            *interval(".4f", "expected_low", "expected_high", level="90 %"),
+            *interval(".4f", "expected_low", "expected_high", title="90 % from"),
             alt.Tooltip("mean:Q", title="Plain mean", format=".4f"),
-            *interval(".4f", level="95 % over queries"),
+            *interval(".4f", title="95 % over queries from"),
         ],
     )
 
@@ -94,7 +94,7 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
             alt.Tooltip("when:N", title="When"),
             alt.Tooltip("judged:Q", title="Judged", format=","),
             alt.Tooltip("expected:Q", title="Expected", format=".4f"),
-            *interval(".4f", level="90 %"),
+            *interval(".4f", title="90 % from"),
         ],
     )
     labels, names = end_labels(last_values, domain, height)

@@ -52,8 +52,8 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
 def by_night(rows: Rows, margin: float) -> dict:
     """A line of the difference of each night to a baseline, with a band for its 95 % interval.
 
-    A row: at (ISO time), night, stretch, difference, low, high, worse (bool), queries: as for `nights`. margin: a
-    greater loss counts as worse; a dashed line shows it, below the solid line at 0.
+    A row: at (ISO time), night, stretch, difference, low, high, worse (bool: its dot has another colour), queries:
+    as for `nights`. margin: a greater loss counts as worse; a dashed line shows it, below the solid line at 0.
     """
     values = [row.get(name) for row in rows for name in ("difference", "low", "high")]
     values_to_show = [0.0, -margin, *(value for value in values if value is not None)]
@@ -62,9 +62,11 @@ def by_night(rows: Rows, margin: float) -> dict:
     y = alt.Y("difference:Q", title=None, scale=scale, axis=alt.Axis(format=SIGNED))
     # In the rows of the two horizontal lines, `at` is a difference; in those of nights it is a time.
     lines = alt.Chart(alt.NamedData("lines")).encode(y=alt.Y("at:Q", scale=scale))
-    dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])  # [1, 0]: a solid line
+    # Values for the row with `margin` true, and for the line at 0, where [1, 0] is a solid line.
+    dash = where("margin", alt.StrokeDashValue, [3, 3], [1, 0])
+    color = where("margin", alt.ColorValue, WARN, INK)
     layers = [
-        lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=where("margin", alt.ColorValue, WARN, INK)),
+        lines.mark_rule(strokeWidth=1).encode(strokeDash=dash, color=color),
         *_band(rows, base, "low", "high", scale, color=ACCENT, opacity=0.22),
         *_line(base.encode(y=y, tooltip=_tooltip("difference", "+.4f"))),
     ]

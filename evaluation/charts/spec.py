@@ -52,10 +52,13 @@ def shortened(name: str, most: int) -> str:
     return f"length({name}) > {most} ? slice({name}, 0, {head}) + '…' + slice({name}, {head + 1 - most}) : {name}"
 
 
-def interval(form: str, low: str = "low", high: str = "high", level: str = "95 %") -> list[alt.Tooltip]:
-    """The lines of a tooltip for the ends of an interval, in the number format `form`. low, high: columns."""
+def interval(form: str, low: str = "low", high: str = "high", title: str = "95 % from") -> list[alt.Tooltip]:
+    """The two lines of a tooltip for the ends of an interval: `title` and the low end, "to" and the high end.
+
+    form: the number format of both; low, high: their columns.
+    """
     return [
-        alt.Tooltip(f"{low}:Q", title=f"{level} from", format=form),
+        alt.Tooltip(f"{low}:Q", title=title, format=form),
         alt.Tooltip(f"{high}:Q", title="to", format=form),
     ]
 

@@ -79,7 +79,8 @@ def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float |
     """The layers behind the means: bounds, and the score of an empty list, where these are known.
 
     Bounds are a thin line from `lowest` to `highest` with caps, visible even within the interval. neutral: the
-    score of an empty list, a tick in each row; None: not known.
+    score of an empty list, a tick in each row; None: not known. The chart `base` has it as the field `neutral` of
+    its rows, by `with_neutral`.
     """
 
     def at(name: str) -> alt.X:
@@ -91,7 +92,8 @@ def behind_means(base: alt.Chart, scale: alt.Scale, rows: Rows, neutral: float |
         words = alt.TooltipValue(f"An empty list scores {neutral:.4f}")
         layers.append(tick.encode(x=at("neutral"), tooltip=words))
     if any(row.get("lowest") is not None for row in rows):
-        tooltip = [alt.Tooltip("system:N", title="System"), *interval(".4f", "lowest", "highest", level="Bounds,")]
+        ends = interval(".4f", "lowest", "highest", title="Bounds, from")
+        tooltip = [alt.Tooltip("system:N", title="System"), *ends]
         bounded = base.transform_filter("isValid(datum.lowest)").encode(tooltip=tooltip)
         line = bounded.mark_rule(strokeWidth=1, color=INK).encode(x=at("lowest"), x2=alt.X2("highest:Q"))
         caps = bounded.mark_tick(size=15, thickness=1, opacity=1, color=INK)

@@ -174,13 +174,15 @@ def draw_from(
     if method == FROM_THE_TOP:
         return by_depth(rows, pool.rank[rows], size, generator), chances
     if method == EQUAL:
+        # All rows have one score, that before any judgment: it sets the precision of the round.
         return at_random(rows, size, mean_score(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
     expectation = expect(pool, level, chances, model.effect_variance)
     # A score says how much the judgment of a pair would tell. It depends on all unjudged pairs, because all of
-    # them make the means uncertain. Only eligible ones are drawn: `score` is parallel to `rows`.
-    score = scores(expectation, chances, unjudged)[state.eligible[unjudged]]
-    rate = rates(score, pool.top[rows])  # pool.top: whether any system has the pair above the cutoff
+    # them make the means uncertain. Only eligible ones, which are `rows`, are drawn.
+    score_of_unjudged = scores(expectation, chances, unjudged)
+    score = score_of_unjudged[state.eligible[unjudged]]  # of each of `rows`, in their order
+    rate = rates(score, pool.above_cutoff[rows])
     if factors is not None:
         rate = rate * factors[rows]
     query = pool.query[rows]

@@ -65,8 +65,10 @@ def pool_lines(state: State, keys: Keys) -> Iterator[str]:
 def round_lines(state: State, keys: Keys) -> Iterator[str]:
     """The lines of rounds.jsonl, one for each round: see the module docstring.
 
-    A unit is a group of pairs that were drawn together by one random key, with the sampling rate `rate`: the units
-    with the least keys were drawn, and the threshold is the least key of those that were not.
+    `greedy` are the pairs that were taken for sure; all others were drawn at random. A unit is a group of pairs of
+    one query that were drawn together by one random key, with the sampling rate `rate`: the units with the least
+    keys were drawn, and the threshold is the least key of those that were not. `within` is the chance of a pair
+    within its unit, and `triage` has the names of machines whose grades changed the rates.
     """
     pairs = _pairs(state, keys)  # (key of query, key of document) by row of the pool
     for number, round_, triage in zip(state.numbers, state.rounds, state.triage, strict=True):
@@ -117,8 +119,9 @@ def _in_order(state: State, pairs: Sequence[tuple[str, str]]) -> list[int]:
 def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
     """The expected means computed from the files of a frozen evaluation alone, by measure.
 
-    Files name documents by their keys. Arrays need numbers: documents are numbered anew, within each query. lines:
-    gives the lines of a file by its name.
+    The files have the pool and its rounds: which pairs were drawn to be judged, and by what chances. They name
+    documents by their keys. Arrays need numbers: documents are numbered anew, within each query. lines: gives the
+    lines of a file by its name.
     """
     judged = Judged.read(settings, lines)
     pairs = list(map(json.loads, lines(content.POOL)))
@@ -131,17 +134,19 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
         if system.system in settings.expected["systems"]
     }
     left_out = settings.left_out_queries
-    # The files have no ratings: None stands for these and their values. Judgments are passed beside the record.
+    # None, None: the ratings and their values, which files do not have. Judgments are passed beside the record.
     record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
     pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     pool_rows = _pool_rows(pairs)
     rounds = list(_rounds(judged, lines, pair_keys, pool_rows))
-    machine_grades = _machine_grades(settings, judged, lines)
+    graded = _machine_grades(settings, judged, lines)
     scale = np.array(settings.expected["scale"], np.float64)
     expected = {}
     for text in settings.expected["measures"]:
         aim = replace(settings.asked, measure=parse_measure(text))
-        state = State.joined(record, judged.judgments, scale, aim, pool_rows, pair_keys, rounds, machine_grades)
+        state = State.joined(
+            record, judged.judgments, scale, aim, rows=pool_rows, key=pair_keys, rounds=rounds, graded=graded
+        )
         expected[aim.measure] = expected_of_state(state, aim)
     return expected
 
@@ -164,12 +169,12 @@ def _pool_rows(pairs: Sequence[dict]) -> PoolRows:
     zeros = np.zeros(len(pairs), np.int64)
     return PoolRows(
         pair=np.arange(1, len(pairs) + 1),
-        query=zeros,  # `State.joined` gets the keys of query and document beside
+        query=zeros,  # `State.joined` reads neither query nor document: their pair_key is passed beside
         document=zeros,
         wanted=zeros,  # read only to draw more pairs, as `anchored` is
         born=born,
         known=known,
-        waiting=skipped == 0,  # for `State` a drawn pair without a judgment is skipped if no rating is waited for,
+        waiting=skipped == 0,  # `State` takes a drawn unjudged pair as skipped where this is false
         retired=zeros.astype(bool),
         anchored=zeros.astype(bool),
     )
@@ -179,7 +184,8 @@ def _rounds(judged: Judged, lines: Lines, pool_keys: np.ndarray, rows: PoolRows)
     """The rounds of rounds.jsonl as rows of a record.
 
     rows: the pairs of the pool; pool_keys: int64[rows], the pair_key of each. A greedy pair, which was taken for
-    sure, has the unit 0, and nan as key, rate and chance. Pairs that were drawn at random have units from 1.
+    sure, has the unit 0, and nan as key, rate and chance. Pairs that were drawn at random have units from 1. The
+    key of a unit is random, by its sampling rate: the units with the least keys were drawn.
     """
     pair_by_key = dict(zip(pool_keys.tolist(), rows.pair.tolist(), strict=True))
     for line in map(json.loads, lines(content.ROUNDS)):
@@ -191,7 +197,8 @@ def _rounds(judged: Judged, lines: Lines, pool_keys: np.ndarray, rows: PoolRows)
                 numbers.append((unit_number, unit["key"], unit["rate"], within))
         pair = np.array([pair_by_key[key] for key in _keys(judged, pairs).tolist()], np.int64)
         units, unit_keys, rates, within_unit = np.array(numbers, np.float64).reshape(-1, 4).T
-        born = rows.born[pair - 1]  # pairs are numbered from 1
+        # How many rounds there were before each pair came to the pool. Pairs are numbered from 1.
+        born = rows.born[pair - 1]
         yield RoundRows(
             number=line["round"],
             threshold=line["threshold"],

@@ -37,7 +37,8 @@ def expected_of(
     TooLarge, a ValueError, for a larger pool.
     """
     used = machines(collection) if used is None else used
-    # A profile is a name for options. Two profiles with the same options share the cached values.
+    # `aim.options` already has the options of the profile with the changes. Without the names of these in the key,
+    # two profiles with the same options share the cached values.
     without_profile = replace(aim, profile=PROFILE, changes=())
     cache_key = ("expected", without_profile, most, rounds_so_far(collection), used)
 
@@ -79,7 +80,7 @@ def expected_of_state(state: State, aim: Asked) -> Expected:
             high=none_for_nan(high[place]),
             best=none_for_nan(best[place]),
             plain=none_for_nan(plain[place]),
-            outside=state.outside[name],
+            outside=state.not_in_pool[name],
             queries=int(queries[place]),
         )
         for place, name in enumerate(state.systems)
@@ -115,17 +116,23 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
     """
     result = estimate(state.pool, state.level, state.design() if state.rounds else None)
     if state.judged.all():
-        if any(state.outside.values()):
+        if any(state.not_in_pool.values()):
             return replace(result, mean=plain, covariance=None, without=NOT_IN_POOL)
         return replace(result, mean=plain)
-    if result.covariance is None:  # there is no interval, and `without` says why
-        without_draw = NO_DRAW if state.rounds else NO_ROUNDS
-        result = replace(result, without=UNFINISHED if state.at_random else without_draw)
+    if result.covariance is None:
+        result = replace(result, without=_why_no_interval(state))
     rounded = _rounded(state, options)
     if rounded is None:  # the gains of all judgments are levels: nothing was rounded
         return result
     plain_of_rounded, _ = plain_means(state.record, rounded, measure, options)
     return replace(result, mean=result.mean + plain - plain_of_rounded)
+
+
+def _why_no_interval(state: State) -> str:
+    """Why means have no interval while judgments are missing: it needs some that were drawn at random."""
+    if not state.rounds:
+        return NO_ROUNDS
+    return UNFINISHED if state.has_random_draws else NO_DRAW  # NO_DRAW: all rounds came from the top of the lists
 
 
 def _rounded(state: State, options: Options) -> Judgments | None:

@@ -187,10 +187,10 @@ class State:
     @property
     def from_the_top(self) -> bool:
         """Whether rounds come from the top of the lists: the pool is small, and no round drew at random."""
-        return self.pool.pairs < SMALL_POOL_PAIRS and not self.at_random
+        return self.pool.pairs < SMALL_POOL_PAIRS and not self.has_random_draws
 
     @property
-    def at_random(self) -> bool:
+    def has_random_draws(self) -> bool:
         """Whether any round drew documents at random."""
         return any(len(each.drawn) for each in self.rounds)
 
@@ -198,7 +198,7 @@ class State:
         return design(self.rounds, self.judged, self.skipped, self.born, self.known)
 
     @cached_property
-    def outside(self) -> dict[str, int]:
+    def not_in_pool(self) -> dict[str, int]:
         """By system, the number of documents above the cutoff that are not in the pool, and so have gain 0."""
         key = pair_key(self.pool.number[self.pool.query], self.pool.document)
         counts = {}

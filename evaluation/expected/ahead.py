@@ -23,8 +23,8 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
     """
     remaining_share = remaining_variance(pool, level, askable)
     unjudged = int((level == UNJUDGED).sum())
-    # About NUMBERS_TRIED whole numbers from 5 up to all unjudged pairs, each larger by about the same factor. The
-    # end is above 5 even where fewer pairs are unjudged.
+    # About NUMBERS_TRIED whole numbers from 5 to `unjudged`, each larger by about the same factor. Where fewer are
+    # unjudged, 5 and 6 are tried: the result can then be greater than `unjudged`.
     for more in np.unique(np.geomspace(5, max(unjudged, 6), NUMBERS_TRIED).round().astype(int)):
         chance_of_wrong, _ = order_chances(estimate.mean, estimate.covariance * remaining_share(more))
         if chance_of_wrong <= MOST_CHANCE_OF_WRONG:
@@ -35,26 +35,27 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
 def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Callable[[int], float]:
     """A function of the number of further judgments: the share of the variance of the means that then remains.
 
-    The variance is taken to be proportional to what the unjudged pairs add to it and, like that of a sample mean,
-    to one over the number of judged pairs. So the share is variance by the pairs unjudged then / variance by those
-    unjudged now × judged now / judged then. Without a judged pair now, the second factor is left out. level,
-    askable: as in `judgments_to_settle`.
+    The share is the product of two ratios of then to now: of the variance that unjudged pairs add to the
+    means, and of 1 / the number of judged pairs, as for a sample mean. Without a judged pair now, the second ratio
+    is left out. level, askable: as in `judgments_to_settle`.
     """
     unjudged = np.flatnonzero(level == UNJUDGED)
-    judged = pool.pairs - len(unjudged)
+    judged_now = pool.pairs - len(unjudged)
     model = fit(pool, level)
     chances = model.chances()
     expectation = expect(pool, level, chances, model.effect_variance)
     score = scores(expectation, chances, unjudged)
-    # Of each unjudged pair, the sampling rate by which rounds would draw it; 0 for one that nobody can judge.
-    rate = np.where(askable[unjudged], rates(score, pool.top[unjudged]), 0.0)
+    # Rounds draw a pair with a higher rate more often. The rate grows with the score; 0: nobody can judge it.
+    rate = np.where(askable[unjudged], rates(score, pool.above_cutoff[unjudged]), 0.0)
     # The sum over systems; above 0, as it divides.
     variance_now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
 
     def share(more: int) -> float:
         still_unjudged = _chance_unjudged(rate, more)
         ratio_of_variances = np.trace(expectation.covariance(unjudged, chances, still_unjudged)) / variance_now
-        return float(ratio_of_variances * judged / (judged + more)) if judged else float(ratio_of_variances)
+        if not judged_now:
+            return float(ratio_of_variances)
+        return float(ratio_of_variances * judged_now / (judged_now + more))
 
     return share
 

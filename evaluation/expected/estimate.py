@@ -129,7 +129,7 @@ def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarra
         levels[level[rows] == UNJUDGED] = drawn[rows_in_drawn]
         for step in range(pool.steps):
             count[:, query, step] = np.count_nonzero(levels > step, axis=0)
-        in_top = pool.top[rows]  # all other documents have discount 0 in every system
+        in_top = pool.above_cutoff[rows]  # all other documents have discount 0 in every system
         dcg[query] = pool.gains[levels[in_top]].T @ pool.discount[rows][in_top]
     # `extremes` returns [draws, queries] each: turned into [queries, draws, 1], to fit `dcg`.
     best, worst = (dcgs.T[..., np.newaxis] for dcgs in pool.extremes(count))
@@ -144,7 +144,9 @@ def corrected(
 
     Each judgment changes the means against what the model predicts without it. The weight of a judgment has the
     expectation 1 over all draws of rounds, so that the weighted changes estimate without bias what judging all of
-    the pool would change. mean, covariance: those by the model alone; draws, seed: those that made them.
+    the pool would change, which is the bias. It is taken to be the sum of a bias that all systems share and of one
+    of each system by itself. Its noisy estimate is shrunken towards 0, and added. mean, covariance: those by the
+    model alone; draws, seed: those that made them.
     """
     # Of all pairs, and as if the pair itself were unjudged: float64[pairs, steps] each.
     chances, chances_without_itself = model.chances(), model.chances(left_out=True)
@@ -152,38 +154,42 @@ def corrected(
     # judged: the pairs of the design. float64[judged, systems].
     changes = expectation.realised_changes(design.rows, model.level, chances_without_itself)
     excess = design.weight - 1  # the estimate by the model has counted each judgment once
-    of_means, of_differences = _calibration(expectation, design, changes, chances_without_itself)
-    inflation = max(of_means, of_differences, 1.0)  # above 1 where the model is too sure
+    observed_bias = excess @ changes
+    calibration, calibration_of_differences = _calibration(
+        expectation, design.rows, np.abs(excess), changes, chances_without_itself
+    )
+    inflation = max(calibration, calibration_of_differences, 1.0)  # above 1 where the model is too sure
     noise = inflation * expectation.covariance(design.rows, chances_without_itself, excess**2)
     by_shared_bias, by_own_bias = _bias_covariances(expectation, model.level, chances)
-    bias, bias_covariance = _shrunken_bias(excess @ changes, noise, by_shared_bias, by_own_bias)
-    if design.equal:
-        # Equal chances find few relevant documents. The correction treats the ideal as linear in those found, so
-        # that its error is up to its own size then: shown by simulation, bench/simulations/README.md.
+    bias, bias_covariance = _shrunken_bias(observed_bias, noise, by_shared_bias, by_own_bias)
+    if design.equal_chances:
+        # Draws with equal chances for all pairs find few relevant documents. The correction treats the ideal as
+        # linear in those found, so that its error is up to its own size then: see bench/simulations/README.md.
         bias_covariance = bias_covariance + np.outer(bias, bias)
-    return Estimate(mean + bias, inflation * covariance + bias_covariance, "", of_means, draws, seed)
+    return Estimate(mean + bias, inflation * covariance + bias_covariance, "", calibration, draws, seed)
 
 
 def _calibration(
-    expectation: Expectation, design: Design, changes: np.ndarray, chances: np.ndarray
+    expectation: Expectation, rows: np.ndarray, weight: np.ndarray, changes: np.ndarray, chances: np.ndarray
 ) -> tuple[float, float]:
     """Observed over expected squared changes by judgments: of the means, and of their differences.
 
-    Above 1 the model is too sure. changes: float64[judged, systems], of the means by the judgment of each pair of
-    the design; chances: float64[pairs, steps], predicted without the judgment of the pair itself.
+    Above 1 the model is too sure. rows: int64[judged], the judged pairs in the pool; weight: float64[judged], of
+    each judgment in both sums; changes: float64[judged, systems], of the means by each judgment; chances:
+    float64[pairs, steps], predicted without the judgment of the pair itself.
     """
     systems = changes.shape[1]
-    weight = np.abs(design.weight - 1)  # the size of a judgment's weight in the correction of the means
 
     def ratio(factor: np.ndarray) -> float:
         """The ratio for the changes of means @ factor. The prior counts as PRIOR_JUDGMENTS with the ratio 1."""
-        expected = weight * expectation.squared_changes(design.rows, chances, factor)
+        expected = weight * expectation.squared_changes(rows, chances, factor)
         prior = PRIOR_JUDGMENTS * expected.mean() if len(expected) else 0.0
         observed = (weight * ((changes @ factor) ** 2).sum(axis=1)).sum()
         return float((observed + prior) / (expected.sum() + prior + 1e-30))
 
-    # The first factor leaves the means as they are, the second leaves of each its difference from the mean of all.
-    return ratio(np.eye(systems)), ratio(np.eye(systems) - 1 / systems)
+    of_means = np.eye(systems)
+    of_differences = np.eye(systems) - 1 / systems  # of each mean from the mean of all systems
+    return ratio(of_means), ratio(of_differences)
 
 
 def _bias_covariances(
@@ -191,25 +197,29 @@ def _bias_covariances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The covariances of the means for biases of size 1 in the log odds, float64[systems, systems] each.
 
-    The first covariance is for biases that all systems share. For each step there are two such biases, all of them
-    independent: one of documents above the cutoff of any system, and one of all other documents, which is
-    FACTOR_BELOW_CUTOFF times as large. The second covariance is for one bias of each system by itself, the same in
-    all steps. level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps].
+    A bias shifts the log odds that unjudged pairs take a step from one level of gain to the next. The first
+    covariance is for biases that all systems share. For each step there are two such biases: one of documents
+    above the cutoff of any system, and one of all other documents, which is FACTOR_BELOW_CUTOFF times as large.
+    The second covariance is for one bias of each system by itself. By assumption all shared biases are
+    independent, and the bias of a system is the same in all steps. level: int64[pairs], -1 = unjudged; chances:
+    float64[pairs, steps].
     """
     pool = expectation.pool
     unjudged = level == UNJUDGED
     covariance_by_shared, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
-    share = expectation.share[pool.query]  # float64[pairs], change of a mean for a change of the query's DCG by 1
+    mean_per_dcg = expectation.mean_per_dcg[pool.query]  # float64[pairs], of the query of each
     for step in range(pool.steps):
         # The derivative of each chance by its log odds, float64[pairs]; 0 for judged pairs, which have no bias.
         slope = chances[:, step] * (1 - chances[:, step]) * unjudged
-        # Shared biases change the ideal and the worst list, too, which `influence` includes. They are independent:
-        # covariances add up.
-        for slope_of_bias in (slope * pool.top, FACTOR_BELOW_CUTOFF * slope * ~pool.top):
+        # Shared biases change the ideal and the worst list, too, which `influence` includes. They are independent,
+        # so that covariances add up.
+        for slope_of_bias in (slope * pool.above_cutoff, FACTOR_BELOW_CUTOFF * slope * ~pool.above_cutoff):
             change = slope_of_bias @ expectation.influence[step]  # float64[systems], of the means
             covariance_by_shared += np.outer(change, change)
-        # A bias of one system counts in its DCG alone. It is the same in all steps: the changes add up.
-        change_by_own += pool.step_gain[step] * (slope * share) @ pool.discount
+        # A bias of one system counts in its DCG alone, the sum of gain × discount. It is the same in all steps, so
+        # that the changes add up.
+        weighted_gain_change = pool.step_gain[step] * (slope * mean_per_dcg)  # float64[pairs]
+        change_by_own += weighted_gain_change @ pool.discount
     return covariance_by_shared, np.diag(change_by_own**2)
 
 

@@ -23,7 +23,7 @@ class Expectation:
 
     pool: Pool
     value: np.ndarray  # float64[queries, systems], from 0 to 1
-    share: np.ndarray  # float64[queries], change of the mean for a change of the query's DCG by 1
+    mean_per_dcg: np.ndarray  # float64[queries], change of the mean for a change of the query's DCG by 1
     influence: np.ndarray  # float64[steps, pairs, systems], change of the mean if the pair takes the step
 
     def realised_changes(self, rows: np.ndarray, level: np.ndarray, chances: np.ndarray) -> np.ndarray:
@@ -45,18 +45,19 @@ class Expectation:
     def squared_changes(self, rows: np.ndarray, chances: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """The expected squared change of the means by the judgment of each pair: float64[rows].
 
-        It is E|h @ factor|², where h, float64[systems], is the change of the means: over all steps, the sum of
-        (1 if the pair takes the step, else 0, less its chance) times the influence of the step. So h has the mean
-        0, and its expected squares follow from the covariances of steps. rows: of the pool; chances:
-        float64[pairs, steps]; factor: float64[systems, any], each column a weighted sum of the means, such as the
-        difference of two.
+        It is E|change of the means @ factor|². A step leads from one level of gain to the next, and a pair takes
+        each step below its level. Each step changes the means by its influence × surprise, which is 1 if the pair
+        takes the step, else 0, less its chance. So the expected square is the sum, over each two steps, of the
+        covariance of the surprises × the product of the influences. rows: of the pool; chances: float64[pairs,
+        steps]; factor: float64[systems, any], each column a weighted sum of the means, such as the difference of
+        two.
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
-            change = self.influence[:, rows[part]] @ factor  # by each step: [steps, rows of the part, any]
-            for low, high, joint in _step_covariances(chances[rows[part]]):
+            influence = self.influence[:, rows[part]] @ factor  # [steps, rows of the part, any]
+            for low, high, covariance in _step_covariances(chances[rows[part]]):
                 # Two different steps come once, as (low, high), and stand for (high, low), too.
-                square = joint * np.einsum("nr,nr->n", change[low], change[high])
+                square = covariance * np.einsum("nr,nr->n", influence[low], influence[high])
                 total[part] += square if low == high else 2 * square
         return total
 
@@ -77,44 +78,45 @@ def expect(pool: Pool, level: np.ndarray, chances: np.ndarray, effect_variance: 
     level: int64[pairs], -1 = unjudged; chances: float64[pairs, steps], read for unjudged pairs alone;
     effect_variance: float64[queries], the variance of the effect on log odds that the pairs of a query share.
 
-    Names with `above` are about the steps above gain 0, which make the ideal list, those with `below` about the
-    steps below gain 0, which make the worst list.
+    Gains above 0 make the ideal list, and gains below 0 the worst list.
     """
     is_judged = (level >= 0)[:, np.newaxis]
     taken = np.where(is_judged, pool.steps_taken(level), chances)  # float64[pairs, steps], expected
-    least = pool.by_query(np.where(is_judged, taken, 0.0))  # by the judged pairs alone
-    variance = pool.by_query(np.where(is_judged, 0.0, chances * (1 - chances)))
+    least = pool.sum_by_query(np.where(is_judged, taken, 0.0))  # by the judged pairs alone
+    variance = pool.sum_by_query(np.where(is_judged, 0.0, chances * (1 - chances)))
     # The sum of chance * (1 - chance) is also the slope of a count by the effect that its pairs share. So the
     # effect adds its own variance times the square of this sum.
     variance = variance + variance**2 * effect_variance[:, np.newaxis]
     # How many documents of each query take each step, a number for each of NORMAL_NODES: [queries, steps, nodes].
-    counts = pool.by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
+    counts = pool.sum_by_query(taken)[..., np.newaxis] + np.sqrt(variance)[..., np.newaxis] * NORMAL_NODES
     counts = np.maximum(counts, least[..., np.newaxis])  # low nodes can fall below what is judged already
 
     # The best documents have the first ranks of the ideal list, the worst ones those of the worst list. So each
     # list has the sum of the first discounts, and by one document more the next discount: [queries, steps] each.
-    discounts_above, one_more = _sum_of_first(pool, counts)
-    discounts_below, one_less = _sum_of_first(pool, np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0))
-    ideal = (discounts_above * pool.step_gain_above).sum(axis=1) + pool.least_best
-    worst = pool.greatest_worst - (discounts_below * pool.step_gain_below).sum(axis=1)
+    ideal_discounts, next_in_ideal = _sum_of_first(pool, counts)
+    counts_below = np.maximum(pool.size[:, np.newaxis, np.newaxis] - counts, 0)  # of documents not taking the step
+    worst_discounts, next_in_worst = _sum_of_first(pool, counts_below)
+    ideal = (ideal_discounts * pool.ideal_step_gain).sum(axis=1) + pool.least_best
+    worst = pool.greatest_worst - (worst_discounts * pool.worst_step_gain).sum(axis=1)
     # Where hardly anything relevant is known, the span is at least half the gain of one document of the top level:
     # values and influences are divided by it.
     span = np.maximum(ideal - worst, 0.5 * (pool.gains[-1] - min(pool.gains[0], 0.0)))
     expected_gain = pool.gains[0] + taken @ pool.step_gain
-    dcg = pool.by_query(expected_gain[:, np.newaxis] * pool.discount)
+    dcg = pool.sum_by_query(expected_gain[:, np.newaxis] * pool.discount)
     value = np.clip((dcg - worst[:, np.newaxis]) / span[:, np.newaxis], 0, 1)
 
     # A query that is fully judged and has nothing to find counts in no mean.
-    has_unjudged = pool.by_query((level < 0).astype(int)) > 0
+    has_unjudged = pool.sum_by_query((level < 0).astype(int)) > 0
     counts_in_mean = (ideal > worst) | has_unjudged
     weight = np.ones(pool.queries) if pool.weight is None else pool.weight
     total_weight = weight[counts_in_mean].sum() or 1
-    share = weight / (total_weight * span)
-    return Expectation(pool, value, share, _influence(pool, value, share, one_more, one_less))
+    mean_per_dcg = weight / (total_weight * span)
+    influence = _influence(pool, value, mean_per_dcg, next_in_ideal, next_in_worst)
+    return Expectation(pool, value, mean_per_dcg, influence)
 
 
 def _influence(
-    pool: Pool, value: np.ndarray, share: np.ndarray, one_more: np.ndarray, one_less: np.ndarray
+    pool: Pool, value: np.ndarray, mean_per_dcg: np.ndarray, next_in_ideal: np.ndarray, next_in_worst: np.ndarray
 ) -> np.ndarray:
     """The influence of `Expectation`: how much each mean changes if a pair takes a step.
 
@@ -123,19 +125,22 @@ def _influence(
 
         change of value = (rise of DCG - value * rise of ideal - (1 - value) * rise of worst) / (ideal - worst)
 
-    `share` divides by ideal - worst, and has the weight of the query in the mean. value, share: as in
-    `Expectation`; one_more, one_less: float64[queries, steps], the discounts of the rank that the ideal list fills
-    by one document more above the step, and of the rank that the worst list loses by one less below it.
+    Each rise is the gain of the step × a discount. A step counts whole in the DCG, only by its gain above 0 in the
+    ideal list, which gets one document more, and only by its gain below 0 in the worst list, which gets one less.
+    next_in_ideal, next_in_worst: float64[queries, steps], the discounts of the ranks where these lists change;
+    value, mean_per_dcg: as in `Expectation`. mean_per_dcg divides by ideal - worst, and weights the query.
     """
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):
-        # lost: float64[queries, systems], the terms of both lists.
-        lost = value * (pool.step_gain_above[step] * one_more[:, step])[:, np.newaxis]
-        lost += (1 - value) * (pool.step_gain_below[step] * one_less[:, step])[:, np.newaxis]
+        rise_of_ideal = pool.ideal_step_gain[step] * next_in_ideal[:, step]
+        rise_of_worst = pool.worst_step_gain[step] * next_in_worst[:, step]
+        # float64[queries, systems], what both lists take from the change of value.
+        lost = value * rise_of_ideal[:, np.newaxis]
+        lost += (1 - value) * rise_of_worst[:, np.newaxis]
         for part in pieces(pool.pairs):
             query = pool.query[part]
             influence[step, part] = pool.step_gain[step] * pool.discount[part] - lost[query]
-            influence[step, part] *= share[query, np.newaxis]
+            influence[step, part] *= mean_per_dcg[query, np.newaxis]
     return influence
 
 

@@ -103,7 +103,7 @@ class Pool:
         return np.where(self.rank <= self.cutoff, discount(self.rank, self.options), 0.0)
 
     @cached_property
-    def top(self) -> np.ndarray:
+    def above_cutoff(self) -> np.ndarray:
         """Whether any system has the pair above the cutoff, bool[pairs]."""
         return self.discount.any(axis=1)
 
@@ -128,16 +128,16 @@ class Pool:
         return np.diff(self.gains)
 
     @cached_property
-    def step_gain_above(self) -> np.ndarray:
-        """The part of `step_gain` above gain 0, which counts in the best list: float64[steps]."""
+    def ideal_step_gain(self) -> np.ndarray:
+        """The part of `step_gain` above gain 0, which counts in the ideal list: float64[steps]."""
         return np.diff(np.maximum(self.gains, 0))
 
     @cached_property
-    def step_gain_below(self) -> np.ndarray:
+    def worst_step_gain(self) -> np.ndarray:
         """The part of `step_gain` below gain 0, which counts in the worst list: float64[steps]."""
         return np.diff(np.minimum(self.gains, 0))
 
-    def by_query(self, values: np.ndarray) -> np.ndarray:
+    def sum_by_query(self, values: np.ndarray) -> np.ndarray:
         """The sums over the pairs of each query, [queries, ...]. values: [pairs, ...]."""
         return np.add.reduceat(values, self.first[:-1], axis=0)
 
@@ -150,8 +150,8 @@ class Pool:
 
         count: int[..., queries, steps], how many documents have taken each step, which determines both.
         """
-        best = (self._sum_of_first(count) * self.step_gain_above).sum(axis=-1)
-        worst = -(self._sum_of_first(self.size[:, np.newaxis] - count) * self.step_gain_below).sum(axis=-1)
+        best = (self._sum_of_first(count) * self.ideal_step_gain).sum(axis=-1)
+        worst = -(self._sum_of_first(self.size[:, np.newaxis] - count) * self.worst_step_gain).sum(axis=-1)
         return best + self.least_best, worst + self.greatest_worst
 
     @cached_property

@@ -49,7 +49,7 @@ class Round:
         return np.concatenate([self.greedy, self.drawn])
 
     @property
-    def equal(self) -> bool:
+    def equal_chances(self) -> bool:
         """Whether all pairs were drawn with equal chances: see `at_random`."""
         return bool(len(self.rate)) and bool((self.rate == 1).all() and (self.within == 1).all())
 
@@ -64,6 +64,7 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     best = rank.min(axis=1)
     systems_at_best = (rank == best[:, np.newaxis]).sum(axis=1)
     order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))
+    # No pair is drawn at random, in units: so there are no numbers of pairs in units and of units.
     no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
     return Round(
         greedy=rows[order[:size]],
@@ -71,8 +72,8 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
         unit=no_rows,
         within=no_numbers,
         rate=no_numbers,
-        keys=np.array([np.inf]),
-        precision=0.0,
+        keys=np.array([np.inf]),  # after the keys of units, of which there are none, the threshold
+        precision=0.0,  # no evidence on other documents
     )
 
 
@@ -83,9 +84,9 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     Every judgment of such rounds then has the weight pairs of the pool / pairs drawn.
     """
     size = min(size, len(rows))
-    # `Round.chance` is 1 - exp(-rate × threshold), and the threshold is the last key. With rate 1 and key number i
-    # = -log(1 - i / rows), the same for every draw, it is exactly the chance of a sample without replacement: size
-    # / rows. Where all rows are drawn, the last key is -log(0) = inf.
+    # `Round.chance` is 1 - exp(-rate × threshold). The threshold of a sample is the key that follows those of its
+    # rows, elsewhere a random number. Here key i, from 0, is -log(1 - i / rows): with rate 1, each of the first i
+    # drawn rows has exactly the chance i / rows. Where all rows are drawn, the last key is -log(0) = inf.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
@@ -115,7 +116,7 @@ def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     error: float64[systems], of the means. The loss is a weighted sum of the squared errors of all means, and of
     the squared errors of the difference of each two systems. A difference weighs more, the less sure it is which
     of the two is better. mean: float64[systems]; spread: float64[systems, systems], standard deviations of the
-    differences.
+    differences, above 0 even on the diagonal.
     """
     systems = len(mean)
     standardised = (mean[:, np.newaxis] - mean) / spread
@@ -126,8 +127,10 @@ def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
         weight *= systems * (systems - 1) / weight.sum()  # 1 in the mean of all pairs of systems
     # error' laplacian error is the weighted sum of squared differences, over the number of systems.
     laplacian = (np.diag(weight.sum(axis=1)) - weight) / systems
-    values, vectors = np.linalg.eigh(laplacian + WEIGHT_OF_MEANS * np.eye(systems))  # this matrix is R R'
-    return vectors * np.sqrt(np.maximum(values, 0))  # rounding can make an eigenvalue fall below 0
+    loss_matrix = laplacian + WEIGHT_OF_MEANS * np.eye(systems)  # the loss is error' loss_matrix error
+    # R R' is loss_matrix where R has its eigenvectors as columns, each times the root of its eigenvalue.
+    eigenvalues, eigenvectors = np.linalg.eigh(loss_matrix)
+    return eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))  # rounding can make an eigenvalue fall below 0
 
 
 def scores(expectation: Expectation, chances: np.ndarray, unjudged: np.ndarray) -> np.ndarray:
@@ -143,16 +146,17 @@ def scores(expectation: Expectation, chances: np.ndarray, unjudged: np.ndarray) 
     return np.maximum(expectation.squared_changes(unjudged, chances, factor), 0)
 
 
-def rates(score: np.ndarray, top: np.ndarray) -> np.ndarray:
+def rates(score: np.ndarray, above_cutoff: np.ndarray) -> np.ndarray:
     """The sampling rate of each pair, float64[pairs], positive.
 
     Rates by the root of the score minimise the variance of the estimate. Two further parts, one shared equally by
-    the pairs in `top` and one by all others, keep every chance from being tiny. top: bool[pairs], whether any
-    system has the pair above the cutoff.
+    the pairs above the cutoff and one by all others, keep every chance from being tiny. above_cutoff: bool[pairs],
+    whether any system has the pair above the cutoff.
     """
     root = np.sqrt(np.maximum(score, 1e-30))
-    to_top, elsewhere = SHARE_IN_TOP / max(top.sum(), 1), SHARE_ELSEWHERE / max((~top).sum(), 1)
-    return SHARE_BY_SCORE * root / root.sum() + np.where(top, to_top, elsewhere) + 1e-12
+    to_top = SHARE_IN_TOP / max(above_cutoff.sum(), 1)
+    elsewhere = SHARE_ELSEWHERE / max((~above_cutoff).sum(), 1)
+    return SHARE_BY_SCORE * root / root.sum() + np.where(above_cutoff, to_top, elsewhere) + 1e-12
 
 
 def draw_round(
@@ -169,10 +173,12 @@ def draw_round(
     greedy = np.argsort(-score)[:number_greedy]  # places in `rows`, as are `rest` and `drawn`
     rest = np.delete(np.arange(len(rows)), greedy)
     number_drawn = size - number_greedy
-    chosen, keys = _bottom(rate[rest], number_drawn, generator)  # places in `rest`, and keys in that order
+    # Each of `rest` gets a random key; those with the least keys are drawn, and the next key is the threshold.
+    # chosen: places in `rest`; keys: theirs, then the threshold.
+    chosen, keys = _sample_by_keys(rate[rest], number_drawn, generator)
     drawn = rest[chosen]
-    # Nearly the chance of each to be drawn, 1 - exp(-rate × threshold), with the threshold that is expected before
-    # keys are known.
+    # Nearly the chance of each to be drawn, 1 - exp(-rate × threshold), with about the expected threshold in place
+    # of the random one: number_drawn / sum of rates.
     chance = -np.expm1(-rate[rest] * number_drawn / rate[rest].sum())
     return Round(
         greedy=rows[greedy],
@@ -211,11 +217,11 @@ def draw_batches(
     left, place = np.unique(place[rest], return_inverse=True)
     score, rate = score[rest], rate[rest]
     rate_of_query = np.bincount(place, rate)
-    chosen, keys = _bottom(rate_of_query, min(batches - greedy, len(left)), generator)
+    chosen, keys = _sample_by_keys(rate_of_query, min(batches - greedy, len(left)), generator)
     units, within = [], []  # of each chosen query: the places of its drawn documents in `rest`, and their chances
     for number in chosen:
         low, high = np.searchsorted(place, [number, number + 1])
-        documents, inner_keys = _bottom(rate[low:high], min(batch, high - low), generator)
+        documents, inner_keys = _sample_by_keys(rate[low:high], min(batch, high - low), generator)
         units.append(low + documents)
         within.append(-np.expm1(-rate[units[-1]] * inner_keys[-1]))
     return Round(
@@ -255,10 +261,11 @@ def _approximate_chances(
     return np.maximum(chance_of_query[place] * chance_within, 1e-9)
 
 
-def _bottom(rate: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The bottom-m sample, int64[size], and the keys, float64[size + 1].
+def _sample_by_keys(rate: np.ndarray, size: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The bottom-m sample of `size` units, int64[size], and the keys, float64[size + 1].
 
-    It has the units with the least exponential keys. The last key is the threshold, inf where all are drawn.
+    Each unit gets an exponential key with its rate. The sample has the units with the least keys, which come first
+    in both arrays, ascending. The last key is the threshold: the next one, or inf where all units are drawn.
     """
     keys = generator.exponential(size=len(rate)) / rate
     order = np.argsort(keys)[: size + 1]

@@ -21,28 +21,28 @@ class Design:
     rows: np.ndarray  # int64[judged], rows of the pool, ascending
     weight: np.ndarray  # float64[judged], with expectation 1
     evidence: float  # total precision of the rounds; 0: none has evidence on other documents
-    equal: bool = False  # whether a round drew with equal chances, which finds few relevant documents
+    equal_chances: bool = False  # whether a round drew with equal chances, which finds few relevant documents
 
 
 def design(
     rounds: Sequence[Round],
     judged: np.ndarray,
     skipped: np.ndarray,
-    birth: np.ndarray,
-    known: np.ndarray | None = None,
+    first_round: np.ndarray,
+    known_by: np.ndarray | None = None,
 ) -> Design:
     """The design of these rounds, oldest first.
 
-    judged: bool[pairs], with a judgment; skipped: bool[pairs], drawn but never to be judged; birth: int64[pairs],
-    how many rounds were drawn before the pair came to the pool; known: int64[pairs], for judgments in no round,
-    how many rounds were drawn before them (None: 0 for all). Of these judgments only those after the first round,
-    with `known` above 0, have a weight.
+    judged: bool[pairs], with a judgment; skipped: bool[pairs], drawn but never to be judged; first_round:
+    int64[pairs], the number from 0 of the first round after the pair came to the pool; known_by: int64[pairs],
+    for judgments in no round, the number of the first round after them (None: 0 for all). Of these judgments only
+    those after the first round, with `known_by` above 0, have a weight.
 
     A unit is what one random key drew: a pair, or a batch of pairs of one query (see `Round`). A round counts down
     to its first unit with a pair that is neither judged nor skipped. Judgments of later units count as known with
     certainty.
     """
-    known = np.zeros(len(judged), int) if known is None else known
+    known_by = np.zeros(len(judged), int) if known_by is None else known_by
     round_of = np.full(len(judged), -1)  # the number of the round in which each pair was judged, -1 = in none
     chance = np.ones(len(judged))  # to be drawn in that round
     precision = np.zeros(len(rounds))
@@ -58,33 +58,33 @@ def design(
         # precision 0, unless these are all units.
         if complete_units > 1 or complete_units == len(round_.rate):
             precision[number] = round_.precision
-    rows = np.flatnonzero((round_of >= 0) | (judged & (known > 0)))
+    rows = np.flatnonzero((round_of >= 0) | (judged & (known_by > 0)))
     return Design(
         rows,
-        weight=_weights(round_of[rows], chance[rows], precision, birth[rows], known[rows]),
+        weight=_weights(round_of[rows], chance[rows], precision, first_round[rows], known_by[rows]),
         evidence=float(precision.sum()),
-        equal=any(round_.equal for round_ in rounds),
+        equal_chances=any(round_.equal_chances for round_ in rounds),
     )
 
 
 def _weights(
-    round_of: np.ndarray, chance: np.ndarray, precision: np.ndarray, birth: np.ndarray, known: np.ndarray
+    round_of: np.ndarray, chance: np.ndarray, precision: np.ndarray, first_round: np.ndarray, known_by: np.ndarray
 ) -> np.ndarray:
     """The weight of each judgment, float64[judged]; 1 where no round since its pair came has evidence.
 
-    The weight is (precision of its round / chance + precision of all later rounds) / precision of all rounds
-    since its pair came. In later rounds the judgment was known already, with chance 1. For a judgment in no round
-    the first term is 0, and later rounds are those from number `known` on.
+    Each round since the pair came gives its judgment a weight: 1 / chance if it drew the pair, 1 if the judgment
+    was known before it, else 0. The result is the mean of these weights, weighted by the precision of the rounds.
+    A judgment in no round has the weights 0 and 1 alone.
 
-    round_of: int64[judged], the number from 0 of the round of each judgment, -1 = in none; chance:
-    float64[judged], to be drawn in that round; precision: float64[rounds], the weight of each round; birth, known:
-    int64[judged], how many rounds were drawn before the pair came, and before a judgment in no round.
+    precision: float64[rounds]; all others have an element for each judgment. round_of: the number from 0 of the
+    round that drew it, -1 = none; chance: to be drawn in that round; first_round: the number of the first round
+    after its pair came; known_by: for a judgment in no round, the number of the first round after it.
     """
-    precision_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # the total of each round and all later ones
+    total_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # of the precision of each round and later ones
     in_no_round = round_of < 0
-    of_later = precision_from[np.where(in_no_round, known, round_of + 1)]
+    of_later = total_from[np.where(in_no_round, known_by, round_of + 1)]  # of the rounds with weight 1
     of_round = np.where(in_no_round, 0.0, precision[round_of])
-    total = precision_from[birth]  # `birth` rounds came before: the next one has this number
+    total = total_from[first_round]
     weight = np.ones(len(round_of))
     np.divide(of_round / chance + of_later, total, out=weight, where=total > 0)
     return weight

@@ -78,7 +78,7 @@ def next_round(
     model = fit(pool, level)
     chances, unjudged = model.chances(), np.flatnonzero(level < 0)
     score = scores(expect(pool, level, chances, model.effect_variance), chances, unjudged)
-    rate = rates(score, pool.top[unjudged]) * (ready(pool, level)[unjudged] if ready else 1.0)
+    rate = rates(score, pool.above_cutoff[unjudged]) * (ready(pool, level)[unjudged] if ready else 1.0)
     if batch == 1:
         return draw_round(unjudged, score, rate, size, generator)
     return draw_batches(pool.query[unjudged], unjudged, score, rate, size // batch, batch, generator)

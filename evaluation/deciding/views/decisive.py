@@ -56,7 +56,7 @@ def pool_in(state: State) -> dict:
     return {
         "pairs": state.pool.pairs,
         "judged": int(state.judged.sum()),
-        "outside": sum(state.outside.values()),
+        "outside": sum(state.not_in_pool.values()),
         "from_the_top": state.from_the_top,
     }
 

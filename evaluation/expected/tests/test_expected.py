@@ -76,7 +76,7 @@ def test_the_best_and_the_worst_list_are_functions_of_counts():
         ([2, 2, 2], 2 + 2 * SECOND, 0),
         ([1, 1, 1], 0, 0),
     ):
-        count = found.by_query(found.steps_taken(np.array(levels)).astype(int))
+        count = found.sum_by_query(found.steps_taken(np.array(levels)).astype(int))
         assert [each.item() for each in found.extremes(count)] == pytest.approx([best, worst])
 
 
@@ -236,7 +236,7 @@ def test_newton_alone_diverges_and_backtracking_does_not(monkeypatch):
     for seed in range(60):
         generator = np.random.default_rng(seed)
         found = world(generator, gains=[0, 1])
-        begin = fit(found.pool, play(found, [8], generator)[0], rounds=1).steps[0]
+        begin = fit(found.pool, play(found, [8], generator)[0], iterations=1).steps[0]
         task = models._task(found.pool, found.judged(generator.permutation(found.pool.pairs)[:60]), 0)
         cold = models.newton(task, task.mean, np.zeros(found.pool.queries), begin.variance)
         warm = models.newton(task, begin.fixed, begin.effect, begin.variance)

@@ -90,7 +90,7 @@ def test_every_number_is_that_of_the_study(study, seed, monkeypatch):
     score = scores(expectation, chances, unjudged)
     _, rate, _, old_score = study.intensities(state, chances, level, 0.5, 0.3, 0.1, 1.0)
     equal(score, old_score)
-    equal(rates(score, pool.top[unjudged]), rate)
+    equal(rates(score, pool.above_cutoff[unjudged]), rate)
 
     log = study.Design(pool.pairs)
     for each in rounds:
@@ -147,7 +147,7 @@ def test_rounds_and_weights_are_those_of_its_queue(study, seed):
         eligible = ~queue.cant[unjudged] & ~np.isin(
             unjudged, queue.open[: -len(entry["rows"]) - len(entry["greedy"])]
         )
-        rate = rates(score, pool.top[unjudged])[eligible]
+        rate = rates(score, pool.above_cutoff[unjudged])[eligible]
         size = len(entry["rows"]) + len(entry["greedy"])
         ours = draw_round(unjudged[eligible], score[eligible], rate, size, before)
         assert ours.drawn.tolist() == list(entry["rows"])
