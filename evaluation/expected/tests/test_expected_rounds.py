@@ -163,7 +163,7 @@ def test_by_equal_chances_the_correction_is_doubted_as_much_as_it_is_large():
     none = np.zeros(found.pool.pairs, bool)
     kept = design(rounds, level >= 0, none, none.astype(int))
     assert kept.equal_chances and not design([], level >= 0, none, none.astype(int)).equal_chances
-    wide, narrow = (estimate(found.pool, level, each) for each in (kept, replace(kept, equal=False)))
+    wide, narrow = (estimate(found.pool, level, each) for each in (kept, replace(kept, equal_chances=False)))
     shift = wide.mean - estimate(found.pool, level).mean
     assert wide.mean == pytest.approx(narrow.mean, abs=1e-14)
     assert wide.covariance - narrow.covariance == pytest.approx(np.outer(shift, shift), abs=1e-12)
