@@ -24,7 +24,7 @@ def read(rows: QuerySet, columns: Iterable[str]) -> Iterator[tuple]:
         yield from cursor.fetchall()
 
 
-def check_links() -> None:
+def check_foreign_keys() -> None:
     """Check the foreign keys of this transaction now.
 
     PostgreSQL would otherwise check every row at the commit, when locks are held for which raters wait.

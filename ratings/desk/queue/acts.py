@@ -112,7 +112,7 @@ def record(
     return event
 
 
-def refuse_excess(me: Rater, pair: Pair) -> None:
+def refuse_many_acts(me: Rater, pair: Pair) -> None:
     """Raise limits.Reached for more acts of the rater on this pair than anybody needs: each is kept for ever."""
     limits.refuse_above(MOST_ACTS_ON_PAIR, "acts on one document", RatingEvent.objects.filter(pair=pair, rater=me))
 

@@ -153,18 +153,18 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     # one: the assignment that its rater had was given back when they sent the reason.
     graded = [rating for rating in ratings if rating.grade_id]
     surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
-    # How many surplus grades each pair has, those of other raters too, before these ratings go. `want` below makes
-    # as many new assignments. Surplus grades that stay fill the first ones, so one stays open for each that went.
-    surplus_by_pair = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
+    # Counted before these ratings go, with those of other raters. `want` below makes an assignment for each: the
+    # surplus grades that stay fill theirs, so those of the grades that went are open.
+    surplus_before = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
     stored = Rating.objects.filter(pk__in=[rating.pk for rating in ratings])
     if set_aside_at:
         stored.update(set_aside_at=set_aside_at)
     else:
         stored.delete()
     Assignment.objects.filter(pk__in=filled_ids).update(state=State.OPEN, rater=None)
-    pairs_by_wanted: dict[int, list[int]] = {}  # number of wanted grades → pair ids, for few calls of `want`
+    pairs_by_wanted: dict[int, list[int]] = {}  # new number of wanted grades → pair ids, for few calls of `want`
     for pair, wanted in Pair.objects.filter(pk__in=surplus_pairs).order_by("pk").values_list("pk", "wanted"):
-        pairs_by_wanted.setdefault(wanted + surplus_by_pair[pair], []).append(pair)
+        pairs_by_wanted.setdefault(wanted + surplus_before[pair], []).append(pair)
     for wanted, pair_ids in pairs_by_wanted.items():
         want(pair_ids, wanted)
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from ...database.bulk import check_links, insert
+from ...database.bulk import check_foreign_keys, insert
 from ...models import UNRANKED, Collection, Job, Rater, RatingEvent, StagedRating
 from .acts import lock_all
 from .undoing import RATING_KINDS
@@ -151,7 +151,7 @@ def take_back_import(job: Job, *, by=None) -> None:
         for statement in (_UNDO, _RESTORED, _REMOVED):
             cursor.execute(statement, params)
     _sync_assignments(job)
-    check_links()
+    check_foreign_keys()  # here, because raters would wait while the commit checks them
 
 
 def _params(job: Job, now: datetime) -> dict:

@@ -59,10 +59,11 @@ def to_warm_up(me: Rater) -> QuerySet:
 
 
 def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
-    """Make `me` hold `count` warm-ups, also those that they put off, and at least one that they did not put off.
+    """Make `me` hold `count` warm-ups: those that they put off come last, after at least one other if any is left.
 
-    Those that they did not put off come in rounds, each with one pair of every grade, in random order. Raters
-    should see every grade early: those who first see only irrelevant documents grade higher afterwards.
+    Otherwise a warm-up that they just put off would come back at once. The others come in rounds, each with one
+    pair of every grade, in random order. Raters should see every grade early: those who first see only irrelevant
+    documents grade higher afterwards.
     """
     shuffled = sorted(to_warm_up(me).values_list("grade", "pair"), key=lambda row: keyed_random(me.pk, *row))
     pairs_of_grade: Counter[int] = Counter()
@@ -76,19 +77,22 @@ def hold_warm_ups(me: Rater, count: int, now: datetime) -> None:
     # Those put off are held already, at later turns than all others.
     new_count = max(count - len(put_off), 1)
     new_pairs = [pair for pair in by_round if pair not in put_off][:new_count]
-    hold_checks(me, WARM_UP, {pair: (turn, 0) for turn, pair in enumerate(new_pairs, FIRST_TURN)}, now)
+    no_place = 0  # only repeats have a place among the wanted pairs
+    hold_checks(me, WARM_UP, {pair: (turn, no_place) for turn, pair in enumerate(new_pairs, FIRST_TURN)}, now)
 
 
 def hold_checks(me: Rater, kind: str, positions: dict[int, tuple[int, int]], now: datetime) -> None:
     """Make the rater hold checks of this kind. `positions`: pair id → (turn, place).
 
-    The place of a repeat says before which of the rater's wanted pairs it comes. That of a warm-up is 0.
+    The turn is the position among the tasks that the rater holds. The place of a repeat says before which of the
+    rater's wanted pairs it comes; that of a warm-up is 0. A pair has one check of a kind: if the rater holds it at
+    another turn, or gave it back unanswered, it gets the new turn.
     """
     if not positions:
         return
-    unanswered = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind}
+    unanswered_pairs = {check.pair_id for check in _unanswered(rater=me.pk) if check.kind == kind}
     for pair, (turn, place) in positions.items():
-        if pair in unanswered:
+        if pair in unanswered_pairs:
             me.checks.filter(kind=kind, event__isnull=True, pair=pair).update(turn=turn, place=place)
         else:
             _insert_check(Check(rater=me, pair_id=pair, kind=kind, created_at=now, turn=turn, place=place))
@@ -112,9 +116,10 @@ def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     mixes_in = collection.gold_share or collection.repeat_share
     if not mixes_in or not choice.new:
         return (choice.new + choice.put_off)[:most]
-    # Where each query has marks of its own, only those of the new candidates matter.
-    queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None
-    mix = mix_of(me, me.restricted, free_by_query(me, now, queries), now, me.acts)
+    # In the orders that go by query, gold and repeats are placed in each query apart: only these queries matter.
+    queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None  # None: all
+    free_pairs = free_by_query(me, now, queries)  # query → how many pairs the rater can still get
+    mix = mix_of(me, me.restricted, free_pairs, now, acts=me.acts)
     repeats = _repeats_for(me, most) if collection.repeat_share else []
     chosen_pairs = {candidate.pair for candidate in choice.new}
     items: list[Item] = []
@@ -129,38 +134,39 @@ def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     return (items + choice.put_off)[:most]
 
 
-def marks(share: float, count: int, *key: object) -> int:
-    """How many of the first `count` places are marked: one in each stretch of 1 / `share`, drawn by the key.
+def marks_up_to(share: float, last: int, *key: object) -> int:
+    """How many of the places 1 to `last` are marked: one in each stretch of 1 / `share`, drawn by the key.
 
     `share`: 0 to 1. The draw is a keyed hash, so that a reload gives the same places, and nobody can compute them
     from the code.
     """
-    if share <= 0 or count <= 0:
+    if share <= 0 or last <= 0:
         return 0
-    stretch = int(count * share)  # the one in which the last place lies
+    stretch = int(last * share)  # the one in which the last place lies
     begin, end = int(stretch / share), int((stretch + 1) / share)
-    return stretch + (begin + int(keyed_random("mark", *key, stretch) * (end - begin)) < count)
+    return stretch + (begin + int(keyed_random("mark", *key, stretch) * (end - begin)) < last)
 
 
 @dataclass
 class Group:
     """The wanted pairs of a rater among which the same gold is mixed in: those of a query, or all."""
 
-    own_pairs: int = 0  # how many wanted pairs they have had, hold or put off
+    pairs_had: int = 0  # how many wanted pairs they have had, hold or put off
     free_pairs: int = 0  # how many wanted pairs they can still get, without those that they put off
     gold_had: int = 0  # how many gold pairs they have had, hold or put off
     wanted_gold: dict[int, Candidate] = field(default_factory=dict)  # by pair: the gold among the free pairs
     extra_gold: list[ExtraGold] = field(default_factory=list)  # gold that they can get besides the free pairs
-    filled_places: list[int] = field(default_factory=list)  # the places before which extra gold came
+    # The places before which extra gold came: 1 is that of the first wanted pair of the group.
+    extra_gold_places: list[int] = field(default_factory=list)
 
     @property
     def all_pairs(self) -> int:
-        return self.own_pairs + self.free_pairs
+        return self.pairs_had + self.free_pairs
 
     def take_extra_gold(self, place: int) -> ExtraGold:
         """Take the first extra gold, and count it at the place before which it comes."""
         self.gold_had += 1
-        self.filled_places.append(place)
+        self.extra_gold_places.append(place)
         return self.extra_gold.pop(0)._replace(place=place)
 
 
@@ -194,31 +200,34 @@ class Mix:
         The repeat before the first pair of a query does not count: it is of another query.
         """
         group = self.groups[query]
-        later = self._repeat_marks(query, group.all_pairs) - self._repeat_marks(query, max(group.own_pairs, 1))
+        marks_had = self._repeat_marks_up_to(query, max(group.pairs_had, 1))
+        later = self._repeat_marks_up_to(query, group.all_pairs) - marks_had
         # Held before a pair that is not: in the query that the rater is in.
-        early = sum(n for place, n in self.repeats_at.items() if group.own_pairs and place > self._own_pairs)
+        early = sum(n for place, n in self.repeats_at.items() if group.pairs_had and place > self._pairs_had)
         return self._extra_gold_to_come(query) + max(0, later - early)
 
     def take_gold_before(self, candidate: Candidate, chosen_pairs: set[int]) -> ExtraGold | Candidate | None:
         """The gold that comes before the candidate, taken out of the mix and counted; None where none comes.
 
-        Gold comes only before a candidate whose place has a mark: `marks` draws some places at random. It is extra
+        Gold comes only before a candidate whose place has a mark: some places are marked at random. It is extra
         gold or, if none is to come, another candidate that is gold. `chosen_pairs`: the pairs of the same claim,
         which keep their own turns.
         """
         key = self._key(candidate)
         group = self.groups[key]
-        place = group.own_pairs + 1  # of the candidate, among the wanted pairs of its group
-        marks_so_far = self._gold_marks(key, place)
-        if marks_so_far == self._gold_marks(key, place - 1):
+        place = group.pairs_had + 1  # of the candidate, among the wanted pairs of its group
+        marks_so_far = self._gold_marks_up_to(key, place)  # if this place has a mark, also the number of the mark
+        if marks_so_far == self._gold_marks_up_to(key, place - 1):
             return None  # this place has no mark
         if group.gold_had >= marks_so_far:
             return None  # the rater has had as much gold as there are marks up to here
-        if place in group.filled_places:
+        if place in group.extra_gold_places:
             return None  # extra gold was placed here already
         if extra_to_come := self._extra_gold_to_come(key):
-            is_empty = self._stays_empty(key, marks_so_far, extra_to_come)
-            return None if is_empty else group.take_extra_gold(place)
+            # A query with less gold than marks has empty marks, too. Otherwise all its gold would come first.
+            if self._stays_empty(key, marks_so_far, extra_to_come):
+                return None
+            return group.take_extra_gold(place)
         # No extra gold is to come, so wanted gold comes ahead of its turn.
         for pair, gold in group.wanted_gold.items():
             if pair not in chosen_pairs:
@@ -229,28 +238,30 @@ class Mix:
     def _stays_empty(self, key: int, mark: int, to_come: int) -> bool:
         """Whether no gold comes at this mark, because the gold to come is spread over all marks that are left.
 
-        A query can have more marks than gold. If its first marks got it, their places would tell. So each mark is
-        filled with the chance to_come / marks left. In the orders that do not go by query, each mark is filled.
+        `mark`: its number among the marks of the group. A query can have more marks than gold. If its first marks
+        got it, their places would tell. So each mark is filled with the chance to_come / marks left. In the orders
+        that do not go by query, each mark is filled.
         """
         group = self.groups[key]
-        marks_left = self._gold_marks(key, group.all_pairs) - mark + 1 if self.by_query else to_come
+        marks_left = self._gold_marks_up_to(key, group.all_pairs) - mark + 1 if self.by_query else to_come
         return keyed_random("filled", self.rater.pk, key, mark) * marks_left >= to_come
 
     def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
         """The repeat that comes before the candidate, taken from the list and counted; None where none comes.
 
-        A repeat comes only before a candidate whose place has a mark: `marks` draws some places at random.
-        `repeats`: those that the rater can get, in the order of `_repeats_for`.
+        A repeat comes only before a candidate whose place has a mark: some places are marked at random, in the
+        orders that go by query within each query. `repeats`: those that the rater can get, in the order of
+        `_repeats_for`.
         """
-        place = self._own_pairs + 1  # of the candidate, among all wanted pairs
+        place = self._pairs_had + 1  # of the candidate, among all wanted pairs of the rater
         if place <= PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
             return None  # too early, or one came before this pair already
         key = self._key(candidate)
-        own_pairs = self.groups[key].own_pairs
-        if self._repeat_marks(key, own_pairs + 1) == self._repeat_marks(key, own_pairs):
+        place_in_group = self.groups[key].pairs_had + 1
+        if self._repeat_marks_up_to(key, place_in_group) == self._repeat_marks_up_to(key, place_in_group - 1):
             return None  # this place has no mark
         # In the orders that go by query, a repeat of another query stands out, but not before a first pair.
-        may_be_of_any_query = not self.by_query or own_pairs == 0
+        may_be_of_any_query = not self.by_query or place_in_group == 1
         for repeat in repeats:
             if may_be_of_any_query or repeat.query == candidate.query:
                 repeats.remove(repeat)
@@ -259,21 +270,23 @@ class Mix:
         return None
 
     def count(self, candidate: Candidate) -> None:
-        """Count a candidate as one of the rater's own pairs."""
+        """Count a candidate as a wanted pair that the rater has had."""
         group = self.groups[self._key(candidate)]
-        group.own_pairs += 1
+        group.pairs_had += 1
         group.free_pairs -= 1
         group.gold_had += group.wanted_gold.pop(candidate.pair, None) is not None
 
     def _key(self, candidate: Candidate) -> int:
         return candidate.query if self.by_query else ALL_QUERIES
 
-    def _gold_marks(self, key: int, count: int) -> int:
-        return marks(self.gold_per_pair, count, "gold", self.rater.pk, key)
+    def _gold_marks_up_to(self, key: int, last: int) -> int:
+        """How many of the places 1 to `last` of the group have a mark for gold."""
+        return marks_up_to(self.gold_per_pair, last, "gold", self.rater.pk, key)
 
-    def _repeat_marks(self, key: int, count: int) -> int:
-        later = marks(self.repeats_per_pair, count - PAIRS_BEFORE_REPEATS, "repeat", self.rater.pk, key)
-        if not self.by_query or not count:
+    def _repeat_marks_up_to(self, key: int, last: int) -> int:
+        """How many of the places 1 to `last` of the group have a mark for a repeat."""
+        later = marks_up_to(self.repeats_per_pair, last - PAIRS_BEFORE_REPEATS, "repeat", self.rater.pk, key)
+        if not self.by_query or not last:
             return later
         # One mark at the start of a query stands for its first pairs.
         pairs = min(self.groups[key].all_pairs, PAIRS_BEFORE_REPEATS)
@@ -282,23 +295,23 @@ class Mix:
     def _extra_gold_to_come(self, key: int) -> int:
         """How much extra gold of a group: it comes at the marks that wanted gold does not fill."""
         group = self.groups[key]
-        early = sum(place > group.own_pairs for place in group.filled_places)
-        filled = max(self._gold_marks(key, group.own_pairs) + early, group.gold_had + len(group.wanted_gold))
-        unfilled = self._gold_marks(key, group.all_pairs) - filled
+        early = sum(place > group.pairs_had for place in group.extra_gold_places)
+        filled = max(self._gold_marks_up_to(key, group.pairs_had) + early, group.gold_had + len(group.wanted_gold))
+        unfilled = self._gold_marks_up_to(key, group.all_pairs) - filled
         return max(0, min(len(group.extra_gold), group.free_pairs - early, unfilled))  # one before each place
 
     def _repeats_to_come(self) -> int:
         if sum(group.all_pairs for group in self.groups.values()) <= PAIRS_BEFORE_REPEATS:
             return 0
         marked = sum(
-            self._repeat_marks(key, group.all_pairs) - self._repeat_marks(key, group.own_pairs)
+            self._repeat_marks_up_to(key, group.all_pairs) - self._repeat_marks_up_to(key, group.pairs_had)
             for key, group in self.groups.items()
         )
-        return max(0, marked - sum(n for place, n in self.repeats_at.items() if place > self._own_pairs))
+        return max(0, marked - sum(n for place, n in self.repeats_at.items() if place > self._pairs_had))
 
     @property
-    def _own_pairs(self) -> int:
-        return sum(group.own_pairs for group in self.groups.values())
+    def _pairs_had(self) -> int:
+        return sum(group.pairs_had for group in self.groups.values())
 
 
 def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
@@ -318,14 +331,14 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
 
     for query, number in free_pairs.items():
         group_of(query).free_pairs += number
-    # Three lists, of different own pairs: see `_own_pair_counts`.
-    for query, number in chain(*_own_pairs_by_query(rater=rater.pk, now=now)):
-        group_of(query).own_pairs += number
+    # Three lists of (query, number), for pairs that they graded or hold, cannot judge, or put off.
+    for query, number in chain(*_pairs_had_by_query(rater=rater.pk, now=now)):
+        group_of(query).pairs_had += number
     if collection.gold_share:
         _add_gold(group_of, rater, restricted, now, acts)
     repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
-    # The shares of a collection are of a rater's whole work, but marks are drawn among the wanted pairs alone.
-    # These count as a tenth of the work at least, so that nothing is divided by 0.
+    # The shares of a collection are of a rater's whole work; those of a mix are for each wanted pair. These pairs
+    # count as a tenth of the work at least, so that nothing is divided by 0.
     wanted_share = max(1 - collection.gold_share - collection.repeat_share, Decimal("0.1"))
     return Mix(
         rater,
@@ -354,12 +367,12 @@ def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, 
     for _, _, pair, query, free_id, holder in shuffled:
         if free_id is None:  # no assignment is free, so the pair needs an extra one
             group_of(query).extra_gold.append(ExtraGold(pair, query))
-        else:
+        else:  # `holder`: whose lease on the free assignment expired, or None
             group_of(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
     extras = Assignment.objects.filter(rater=rater, extra=True)
-    # `hold_extras` wrote the place of extra gold as its round.
+    # The `round` of extra gold is not a round but its place, as `hold_extras` wrote it.
     for query, place in extras.values_list("query", "round"):
-        group_of(query).filled_places.append(place)
+        group_of(query).extra_gold_places.append(place)
 
 
 def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
@@ -373,8 +386,9 @@ def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
     """Give the rater an extra assignment of the pair if it is gold. Returns whether they got one.
 
-    With it, gold that a rater undoes, or rates after they gave it back, behaves like any other pair. They get none
-    if they have an assignment of the pair, or if the collection mixes in no gold. `state`: LEASED, or DONE for an
+    Called where `take` found no free assignment. With the extra one, the rater holds gold again whose rating they
+    undo, and fills an assignment if they rate gold that they gave back: as with any other pair. They get none if
+    they have an assignment of the pair, or if the collection mixes in no gold. `state`: LEASED, or DONE for an
     assignment that a grade fills.
     """
     anchors = Anchor.objects.filter(pair=pair_id, use=Anchor.Use.GOLD, pair__retired_at__isnull=True)
@@ -396,13 +410,15 @@ def keyed_random(*parts: object) -> float:
     return int.from_bytes(digest) / 2**64
 
 
-def _own_pair_counts() -> list[QuerySet]:
+def _counts_of_pairs_had() -> list[QuerySet]:
     """Three querysets of (query id, number of pairs), which together count the wanted pairs that a rater has had.
 
     1. Pairs that they graded or hold.
-    2. Pairs that they said they cannot judge, which leaves them no assignment. Of gold, only if it is wanted, i.e.
-       some assignment of the pair is free: otherwise they had it as extra gold.
+    2. Pairs that they said they cannot judge, which leaves them no assignment. A gold pair counts only if some
+       assignment of it is free: otherwise they had it as extra gold, which is no wanted pair.
     3. Pairs that they put off and can still get.
+
+    RATER and NOW are blanks of the prepared statement.
     """
     is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=OuterRef("pair")))
     is_gold = Exists(Anchor.objects.filter(pair=OuterRef("pair"), use=Anchor.Use.GOLD))
@@ -416,16 +432,20 @@ def _own_pair_counts() -> list[QuerySet]:
     return [by_query(rated_or_held, "query"), by_query(cannot, "query"), by_query(put_off, "pair__query")]
 
 
-_own_pairs_by_query = PreparedUnion(_own_pair_counts)
+_pairs_had_by_query = PreparedUnion(_counts_of_pairs_had)
 
 
 @cache
 def _golds_statement(restricted: bool) -> PreparedUnion:
     """A statement for two lists: the gold that a rater can get, and the gold that they have had, hold or put off.
 
-    The columns are query, pair, free_id, holder and given_back: `free_id` is a free assignment of the pair (None:
-    it is extra gold), `holder` whose lease on that expired (or None), and `given_back` 1 if the rater gave the
-    pair back, or else 0. In the second list only the query has a meaning: a union needs equally many columns.
+    `restricted`: whether they rate only some queries. RATER and NOW are blanks. Columns besides query and pair:
+
+    - `free_id`: the oldest free assignment of the pair; None: none is free, so the rater would get an extra one
+    - `holder`: the rater whose lease on that assignment expired, or None
+    - `given_back`: 1 if the rater held the pair and gave it back or lost it; both leave a LostLease. Otherwise 0
+
+    In the second list only the query has a meaning: a union needs equally many columns.
     """
     put_off = Exists(skips().filter(pair=OuterRef("pair")))
     golds = extra_golds(restricted).filter(~put_off)
@@ -456,14 +476,16 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     """Pairs that `me` graded at least ACTS_BEFORE_REPEAT acts ago and has not had as a repeat, best first.
 
     First come those that the rater gave back unanswered, then pairs of the current query, then pairs of any query.
-    The latter two are in the order of their grades, from a random act on, and then from the first act to that one.
-    `count`: how many pairs are read at most for each part of this order but the first.
+    The latter two are sorted by when they were graded, but begin at a random point of the rater's history, and
+    those graded before it come after the others. `count`: how many pairs are read at most for each part of this
+    order but the first.
     """
     # Each: one row, of the id of an event, or no row.
     recent_rows, first_rows = _event_range(ACTS_BEFORE_REPEAT)(rater=me.pk)
     if not recent_rows:
         return []  # the rater has fewer acts than that
     (recent_id,), (first_id,) = recent_rows[0], first_rows[0]
+    # An id between these two, which need not be that of an event of the rater.
     start = first_id + int(keyed_random(me.pk, me.acts) * (recent_id - first_id))
     # Where the order does not go by query, two pairs of one query seldom follow each other, and a repeat of the
     # current query would stand out. There no query is current: none has the id 0.

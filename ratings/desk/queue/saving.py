@@ -17,7 +17,7 @@ from django.utils import timezone
 from ...database.prepared import Blank, Prepared, PreparedInsert, PreparedUpdate
 from ...models import Anchor, Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent, Shown
 from ..happenings import notify_listeners
-from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_excess, transacted
+from .acts import KeyUsed, Overtaken, event_of_key, is_other, lock, locking, record, refuse_many_acts, transacted
 from .leases import State, assignment_of, give_back, take
 from .mixing import LATER_TURN, take_gold, to_warm_up
 from .tasks import PAIR, REPEAT, WARM_UP, Task, answer_of
@@ -105,12 +105,13 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     assignment = getattr(me, "own_assignment", None)
     if me.event_id:  # the client key came before: this is a retry, or the key of another act
         event = RatingEvent.objects.get(pk=me.event_id)
-        # A reason in place of a grade fills no assignment, so it was not surplus the first time either.
-        outcome = _outcome(me.pair_retired, counted=assignment is not None or sent.grade is None)
-        return _result_of_retry(Saved(event, current, outcome), pair, PAIR, sent)
+        # As for `sync_assignments`: a reason counts, and so does a grade that fills an assignment.
+        counted = sent.grade is None or assignment is not None
+        return _result_of_retry(Saved(event, current, _outcome(me.pair_retired, counted)), pair, PAIR, sent)
     _refuse_conflict(current, sent)
-    if sent.comment or current:  # a first rating without a comment is spared this query
-        refuse_excess(me, pair)
+    # A first rating without a comment is spared this query: changes, skips and undos have it.
+    if sent.comment or current:
+        refuse_many_acts(me, pair)
     rating = write_rating(me, pair, current, sent, now)
     counted = sync_assignments(me, pair, assignment, rating, now)
     kind = Kind.GRADE if sent.grade else Kind.CANNOT
@@ -132,7 +133,8 @@ def skip(
     """Put the task off: it is given back, and this rater gets it again after all others, with their comment.
 
     A warm-up stays held and comes again after the other warm-ups; no event records that. A pair in place of a task
-    is put off as a pair. Raises KeyUsed for the client key of another act.
+    is put off as a pair. Raises KeyUsed for the client key of another act. `checks` of a rater are their warm-ups
+    and repeats.
     """
     now = now or timezone.now()
     me = lock(rater)
@@ -141,7 +143,7 @@ def skip(
         if is_other(earlier, pair, [Kind.SKIP]):
             raise KeyUsed
         return  # a retry of an act that is done already
-    refuse_excess(me, pair)
+    refuse_many_acts(me, pair)
     if kind == WARM_UP:
         # A warm-up that was put off has a turn, its position among the tasks, from LATER_TURN on.
         put_off = me.checks.filter(turn__gte=LATER_TURN, kind=WARM_UP)
@@ -191,7 +193,7 @@ def sync_assignments(me: Rater, pair: Pair, assignment: Assignment | None, ratin
     """
     if rating.grade_id is None:
         if assignment:
-            give_back(assignment_of(pair, me))
+            give_back(assignment_of(pair, me))  # which reads the row anew, as it may be lost by now
         return True
     if me.left_out_at or rating.set_aside_at:
         return False
@@ -264,8 +266,9 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     if earlier := event_of_key(me, sent.client_key):
         return _result_of_retry(Saved(earlier, current, outcome, right_answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
-    if sent.comment or current:  # a first answer without a comment is spared this query
-        refuse_excess(me, check.pair)
+    # A first answer without a comment is spared this query, as a first rating is in `save`.
+    if sent.comment or current:
+        refuse_many_acts(me, check.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
     _set_answer(check=check.pk, event=event.pk)
     if is_warm_up and not me.warmed_up_at and not to_warm_up(me).exists():

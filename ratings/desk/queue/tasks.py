@@ -139,22 +139,30 @@ def answers_of(checks: list[Check]) -> list[Rating]:
         events_by_check.setdefault((event.rater_id, event.pair_id, kind), []).append(event)
     grades = Grade.objects.filter(collection__raters__in=raters)
     grade_by_value = {(grade.collection_id, grade.value): grade for grade in grades}
+    answers = []
+    for check in checks:
+        grade = grade_by_value.get((check.pair.query.collection_id, check.event.value))
+        answers.append(_answer(check, grade, events_by_check[check.rater_id, check.pair_id, check.kind]))
+    return answers
 
-    def answer(check: Check) -> Rating:
-        event = check.event  # of the latest answer that is not undone
-        revision, first_event = _revision_and_first(events_by_check[check.rater_id, check.pair_id, check.kind])
-        return Rating(
-            pair=check.pair,
-            rater_id=check.rater_id,
-            grade=grade_by_value.get((check.pair.query.collection_id, event.value)),
-            reason=event.reason,
-            comment=event.comment,
-            revision=revision,
-            created_at=first_event.created_at,
-            changed_at=event.created_at,
-        )
 
-    return [answer(check) for check in checks]
+def _answer(check: Check, grade: Grade | None, events: Iterable[RatingEvent]) -> Rating:
+    """The answer to a check as a rating that is not stored, so that pages show a repeat like any other pair.
+
+    `grade`: that of the answer. `events`: all events of the check, as for `_revision_and_first`.
+    """
+    present = check.event  # of the latest answer that is not undone
+    revision, first_event = _revision_and_first(events)
+    return Rating(
+        pair=check.pair,
+        rater_id=check.rater_id,
+        grade=grade,
+        reason=present.reason,
+        comment=present.comment,
+        revision=revision,
+        created_at=first_event.created_at,
+        changed_at=present.created_at,
+    )
 
 
 def _revision_and_first(events: Iterable[RatingEvent]) -> tuple[int, RatingEvent]:

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from ...models import Assignment, Check, Grade, Pair, Rater, Rating, RatingEvent
-from .acts import KeyUsed, event_of_key, lock, record, refuse_excess, transacted
+from .acts import KeyUsed, event_of_key, lock, record, refuse_many_acts, transacted
 from .claiming import MOST_HELD
 from .leases import LEASE, State, assignment_of, give_back, take, turn_before_all
 from .mixing import take_gold
@@ -48,13 +48,13 @@ def undo(
         return None
     check = _check_of(me, event)  # the repeat that the act answered or put off, or None
     if not earlier:
-        refuse_excess(me, event.pair)
+        refuse_many_acts(me, event.pair)
         if check:
             _take_back_check(me, check, event)
         else:
             _take_back(me, event, now)
         record(me, event.pair, Kind.UNDO, now, undoes=event, client_key=client_key)
-        give_back_surplus(me)  # with the task that came back, they may hold too many
+        give_back_beyond_most(me)  # with the task that came back, they may hold too many
     if check:
         return check_task(checks_of(me).get(pk=check.pk))
     return pair_task(me, event.pair_id)
@@ -63,12 +63,13 @@ def undo(
 def last_acts(rater: Rater, count: int = ACTS_TO_UNDO) -> list[RatingEvent]:
     """The acts that undo can take back, latest first, with query and document. One query.
 
-    The `token` of each event is the one by which the rater knew the task.
+    The `token` of each event is the one by which the rater knew the task: of a repeat its own, or else the pair's.
+    A skip of a pair that has a repeat put the repeat off: a skip before the pair became one is too long ago.
     """
     repeat = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
     kinds = [Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
     acts = RatingEvent.objects.standing().filter(rater=rater, kind__in=kinds)
-    # A skip put a repeat off, if the pair has become one, and otherwise the pair. Without a repeat, this is NULL.
+    # NULL for acts of other kinds, and where the rater has no repeat of the pair.
     repeat_token = Case(When(kind__in=REPEAT_KINDS, then=Subquery(repeat.values("token")[:1])))
     acts = acts.annotate(token=Coalesce(repeat_token, F("pair__token")))
     return list(acts.select_related("pair__query", "pair__document").order_by("-pk")[:count])
@@ -142,7 +143,7 @@ def _lease_again(me: Rater, pair: Pair, now: datetime) -> None:
         take(me, pair.pk, State.LEASED, now) or take_gold(me, pair.pk, State.LEASED, now)
 
 
-def give_back_surplus(me: Rater) -> None:
+def give_back_beyond_most(me: Rater) -> None:
     """Give back what `me` holds beyond MOST_HELD, from the end of their tasks."""
     over = held(me)[MOST_HELD:]
     me.checks.filter(token__in=[task.token for task in over], kind=REPEAT).update(turn=None)

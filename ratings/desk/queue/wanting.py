@@ -31,15 +31,16 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
 
     Returns how many of the new assignments are open.
 
-    Surplus grades, such as imported ones, fill the first of the new assignments. A retired pair gets none, but its
-    number is kept in case it comes back. `depths`: pair id → the best rank of its document in any system, from 1;
-    it is written only if it is better than the stored one.
+    `pair_ids`: of one collection. Surplus grades, such as imported ones, fill the first of the new assignments. A
+    retired pair gets none, but its number is kept in case it comes back. `depths`: pair id → the best rank of its
+    document in any system, from 1; it is written only if it is better than the stored one.
     """
     added = 0
     for chunk in chunks(pair_ids):
-        # `born`: how many rounds there were when the pair came to the pool, as only later rounds could draw it. A
-        # pair comes when its stored `wanted` is 0 and is raised here. All other pairs keep their `born`.
-        born = Case(When(wanted=0, then=Value(_rounds_of(chunk))), default=F("born"), output_field=IntegerField())
+        # A pair with `wanted` = 0 comes to the pool now. Its `born` is the number of rounds so far, as only later
+        # ones can draw it. All other pairs keep theirs.
+        n_rounds = Value(_rounds_of(chunk))
+        born = Case(When(wanted=0, then=n_rounds), default=F("born"), output_field=IntegerField())
         # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
         added += _make_lacking(chunk, depths or {})
@@ -141,7 +142,7 @@ def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
 
 
 def _rounds_of(pair_ids: Sequence[int]) -> int:
-    """How many rounds the collection of these pairs has."""
+    """How many rounds the collection of these pairs has; they are of one collection."""
     return Round.objects.filter(collection__queries__pairs=pair_ids[0]).count() if pair_ids else 0
 
 
@@ -151,12 +152,13 @@ def chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
-    """Make the assignments that these pairs lack. Surplus grades fill the first of them, the others are open.
+    """Make the assignments that these pairs lack: one for each wanted grade. Those that are `extra` do not count.
 
-    `depths`: as in `want`. Better ones are also written into the assignments that the pairs have already. Returns
-    how many open assignments were made.
+    Grades of a pair that fill no assignment, such as imported ones, are its surplus: they fill the first of the
+    new assignments, and the others are open. Returns how many open assignments were made. `depths`: as in `want`.
+    Better ones are also written into the assignments that the pairs have already.
     """
-    # The depth of a pair is that of its assignments. `Pair.depth` keeps it while a retired pair has none.
+    # The depth of a pair is stored in its assignments, and in `Pair.depth` while it is retired and has none.
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n_assigned=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratings.desk import queue
 from ratings.desk.figures import pace_of
-from ratings.desk.queue.mixing import keyed_random, marks
+from ratings.desk.queue.mixing import keyed_random, marks_up_to
 from ratings.models import Assignment, Pair, Rating
 from ratings.people.tests.test_privacy import download
 from ratings.tests.calls import items, make_caller
@@ -150,7 +150,7 @@ def test_the_count_of_a_query_is_hidden_where_documents_do_not_come_by_query(mix
 
 @given(share=st.floats(0.01, 1), key=st.integers(0, 5))
 def test_a_mark_is_in_each_stretch_and_no_place_has_two(share, key):
-    counts = [marks(share, n, key) for n in range(200)]
+    counts = [marks_up_to(share, n, key) for n in range(200)]
     assert all(after - before in (0, 1) for before, after in pairwise(counts))
     assert all(int(n * share) <= count <= int(n * share) + 1 for n, count in enumerate(counts))
 

@@ -45,8 +45,11 @@ def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
             queue.claim(rater, queue.MOST_HELD)
         return response
     scale = list(rater.collection.grades.all())
-    # As in ACTS: the name in the script and the label. Grades without a key cannot have another one.
-    grade_acts = [(f"grade{place}", grade) for place, (grade, key) in enumerate(with_keys(scale), start=1) if key]
+    # As in ACTS: the name in the script and the label. A grade without a default key is not listed.
+    grade_acts = []
+    for place, (grade, default_key) in enumerate(with_keys(scale), start=1):
+        if default_key:
+            grade_acts.append((f"grade{place}", grade))
     context = {
         **frame(rater, "settings"),
         "form": form,

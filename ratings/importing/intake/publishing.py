@@ -10,7 +10,7 @@ from pathlib import PurePath
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from ...database.bulk import check_links
+from ...database.bulk import check_foreign_keys
 from ...database.statistics import renew_statistics
 from ...formats.source import Source
 from ...models import (
@@ -101,7 +101,7 @@ def _publish(job: Job, report: Report, tell: Callable[[], None]) -> None:
     """End the job with its report. Raises Superseded."""
     tell()
     report.job = job.pk
-    check_links()
+    check_foreign_keys()
     over = {"state": Job.State.PUBLISHED, "ended_at": timezone.now()}
     if not job.mine().update(**over, former=job.former, report=report.as_json()):
         raise Superseded
