@@ -101,25 +101,27 @@ class StatementKey(NamedTuple):
 
     order: str  # of `Collection.Order`; "": the statement has no groups
     restricted: bool  # whether the rater rates only some queries
-    count: int  # how many candidates are read at most
-    n_seen: int = 0  # how many groups were read before this one: it has a blank for each
+    most_candidates: int  # of each list that is read; 0: only what the rater holds is read
+    n_earlier_groups: int = 0  # how many groups were read before this one: it has a blank for each
     n_taken: int = 0  # how many blanks there are for ids of assignments that others took first
 
 
-START = Blank("start", Assignment, "lot")
+START_LOT = Blank("start_lot", Assignment, "lot")
 CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
 
 def claimants() -> QuerySet:
     """Raters with the facts by which `choose` chooses for them. The statement that locks a rater reads them.
 
-    - `last_pair`, `last_query`: ids of those of the last task that they hold, the one with the highest turn; if
-      they hold none, of their last act
+    - `last_query`: the id of the query of the last task that they hold, the lease or check with the highest turn;
+      if they hold none, of their last act
+    - `last_pair`: the id of the pair of the lease with the highest turn; if they hold none, of their last act.
+      It only decides where their random order starts, so checks need not count
     - `is_able`: whether they may rate now
     - `acts`: the number of their acts; 0 where neither gold nor repeats are mixed in, which saves the count
     - `restricted`: whether they rate only some queries
     - `to_warm_up`: whether the collection has warm-ups and they have not done all
-    - `plenty`: the id of the PLENTY_OPEN-th open assignment; None if fewer are open
+    - `plenty`: None if fewer than PLENTY_OPEN assignments are open; if not, the id of one of them
 
     PostgreSQL reads these facts before it waits for the lock, so they may be outdated. They must not decide about
     a limit or about what another rater holds.
@@ -136,13 +138,14 @@ def claimants() -> QuerySet:
         lease_turn=Subquery(leased.values("turn")[:1]), check_turn=Subquery(checks.values("turn")[:1])
     )
     check_is_last = Q(check_turn__isnull=False) & (Q(lease_turn__isnull=True) | Q(check_turn__gt=F("lease_turn")))
+    last_query = Case(
+        When(check_is_last, then=Subquery(checks.values("pair__query")[:1])),
+        default=Coalesce(Subquery(leased.values("query")[:1]), Subquery(acts.values("pair__query")[:1])),
+    )
     mixes_in = Q(collection__gold_share__gt=0) | Q(collection__repeat_share__gt=0)
     return raters.annotate(
         last_pair=Coalesce(Subquery(leased.values("pair")[:1]), Subquery(acts.values("pair")[:1])),
-        last_query=Case(
-            When(check_is_last, then=Subquery(checks.values("pair__query")[:1])),
-            default=Coalesce(Subquery(leased.values("query")[:1]), Subquery(acts.values("pair__query")[:1])),
-        ),
+        last_query=last_query,
         acts=Case(When(mixes_in, then=row_count(acts, "rater")), default=0),
         restricted=is_restricted(),
         to_warm_up=Case(When(warmed_up_at__isnull=True, then=Exists(warm_ups)), default=False),
@@ -164,27 +167,28 @@ def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     values = {  # of the blanks of the statements
         **parameters(me, now, taken_ids),
         "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
-        "start": order.start_point(me.pk, me.last_pair),
+        "start_lot": order.start_point(me.pk, me.last_pair),
     }
     key = StatementKey(me.collection.order, me.restricted, count, n_taken=len(padded(taken_ids)))
     if me.restricted and not _any_candidate_statement(key)(**values):
-        key = key._replace(count=0)  # no candidates, so only what the rater holds is read
-    # Leases and checks are rows of (id, pair, query, turn). The candidates come in two lists (none if they are not
-    # read): those with a lot from the start point on, and those with a lot below it.
+        key = key._replace(most_candidates=0)  # only what the rater holds is read
+    # Leases and checks are rows of (id, pair, query, turn). The candidates come in two lists, to be read one after
+    # the other, or in none if they are not read.
     leases, checks, *candidate_lists = _candidates_statement(key)(**values)
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
     quota = quota_for(me, holding, count)
-    # One is 0 or less where the rater already holds what `count`, their limit or their share allows.
+    # Not above 0: the rater already holds as much as `count`, their limit or their share allows.
     if quota.tasks <= 0 or quota.candidates <= 0:
         return Choice(holding, quota, new=[], put_off=[])
     first_group = [Candidate(*row) for row in chain(*candidate_lists)]
-    # Lazy: a further group is read only if those before it have fewer candidates than the quota.
-    new = list(islice(chain(first_group, next_groups(key, first_group, values)), quota.candidates))
+    # A generator: a further group is read only if those before it have fewer candidates than the quota.
+    further_groups = next_groups(key, first_group, values)
+    new = list(islice(chain(first_group, further_groups), quota.candidates))
     if len(new) == quota.candidates:
         return Choice(holding, quota, new, put_off=[])
-    # A surplus grade keeps all expired leases of its pair from being taken, until it has filled one of them. If
-    # some are filled now, the other leases of their pairs have become candidates: the choice begins anew.
+    # A surplus grade (one that fills no assignment yet) keeps all expired leases of its pair from being taken.
+    # Once it fills one of them here, the others may be candidates: choose anew, until there is nothing to fill.
     if fill_expired(me.collection_id, now):
         return choose(me, count, now, taken_ids)
     quota_left = Quota(quota.tasks - len(new), quota.candidates - len(new))
@@ -209,11 +213,13 @@ def numbered(name: str, values: list[int]) -> dict[str, int]:
 def free_assignments(key: StatementKey) -> QuerySet:
     """One free assignment, the oldest, of each pair that the rater has neither rated nor holds.
 
-    Expired leases of a pair with a surplus grade are left out: that grade will fill one of them. The rater, the
-    collection, the time and the `taken_ids` of `choose` are blanks of a prepared statement; `parameters` has their
-    values.
+    Expired leases of a pair with a surplus grade (one that fills no assignment yet) are left out: that grade will
+    fill one of them. The rater, the collection, the time and the `taken_ids` of `choose` are blanks of a prepared
+    statement; `parameters` has their values.
     """
+    # `free` is enough here: a pair with a surplus grade has no open assignment, so none of its rows is takable.
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
+    # `waiting` leaves out nothing that is takable: it is the condition of the partial indexes.
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
     if key.n_taken:
         # Left out of both: where the oldest assignment of a pair is taken, the next one stands for the pair.
@@ -244,7 +250,7 @@ def free_by_query(me: Rater, now: datetime, queries: set[int] | None) -> Counter
 @cache
 def _free_queries_statement(restricted: bool, queries: int) -> PreparedUnion:
     """A statement for the query of each candidate: of any query for `queries` = 0, else of so many given ones."""
-    rows = candidates(StatementKey("", restricted, count=0)).filter(HAS_ROUND).order_by("round", "lot")
+    rows = candidates(StatementKey("", restricted, most_candidates=0)).filter(HAS_ROUND).order_by("round", "lot")
     if queries:
         rows = rows.filter(reduce(or_, (Q(query=Blank(f"query{i}", Assignment, "query")) for i in range(queries))))
     return PreparedUnion(lambda: [rows.values_list("query")[: MOST_COUNTED_PAIRS + 1]])
@@ -266,10 +272,11 @@ def skips(rater: Rater | Blank = RATER) -> QuerySet:
 
 @cache
 def _candidates_statement(key: StatementKey) -> PreparedUnion:
-    """A statement for the candidates of one group, in two lists: with lots from START on, and with lower lots.
+    """A statement for the candidates of one group, such as those of one query, in the order of their lots.
 
-    `key.n_seen` groups were read before it. For the first group, it begins with two lists of what the rater holds,
-    leases and checks, as rows of (id, pair, query, turn). If `key.count` is 0 it has these alone.
+    A lot is the random number of an assignment. The candidates come in two lists: with lots from START_LOT on, and
+    then with lower lots. Before the first group come two lists of what the rater holds, leases and checks, as rows
+    of (id, pair, query, turn: the position among these). If `key.most_candidates` is 0, there are only these two.
     """
 
     def querysets() -> list[QuerySet]:
@@ -277,12 +284,13 @@ def _candidates_statement(key: StatementKey) -> PreparedUnion:
             leased_to(RATER).values_list("pk", "pair", "query", "turn"),
             held_checks(RATER).values_list("pk", "pair", "pair__query", "turn"),
         ]
-        if not key.count:
+        if not key.most_candidates:
             return held
-        seen = [Blank(f"seen{place}", Assignment, "id") for place in range(key.n_seen)]
-        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, seen, START)
-        in_lot_order = order.from_start(group, START, key.count, *Candidate._fields)
-        return in_lot_order if key.n_seen else held + in_lot_order
+        # What stands for a group is the id of its query or of one of its assignments: both have the same type.
+        earlier_groups = [Blank(f"earlier_group{i}", Assignment, "id") for i in range(key.n_earlier_groups)]
+        group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, earlier_groups, START_LOT)
+        in_lot_order = order.from_start(group, START_LOT, key.most_candidates, *Candidate._fields)
+        return in_lot_order if earlier_groups else held + in_lot_order
 
     return PreparedUnion(querysets)
 
@@ -302,20 +310,23 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
 
     `first_group`: the candidates of the first group. `values`: of the blanks of the statement, by their names.
     """
+    if key.most_candidates == 0:  # `choose` found that there are no candidates at all
+        return
     group_field = order.ORDERS[key.order].group_field
-    seen = []  # for each group that was read, the value of this field by which the next statement leaves it out
     if first_group:
-        seen = [getattr(first_group[-1], group_field)]  # any candidate of a group can stand for it
+        earlier_groups = [getattr(first_group[-1], group_field)]  # any candidate of a group can stand for it
     elif group_field == "query":  # the current query has no candidates left, but others may have
-        seen = [values["current_query"]]
-    # In the other orders the first group is empty only if there are no candidates: then nothing is read.
-    while seen and key.count:  # no count: `choose` found that there are no candidates at all
-        statement = _candidates_statement(key._replace(n_seen=len(seen)))
-        group = [Candidate(*row) for row in chain(*statement(**values, **numbered("seen", seen)))]
+        earlier_groups = [values["current_query"]]
+    else:  # in the other orders the first group is empty only if there are no candidates
+        return
+    while True:
+        statement = _candidates_statement(key._replace(n_earlier_groups=len(earlier_groups)))
+        from_start_lot, from_lot_zero = statement(**values, **numbered("earlier_group", earlier_groups))
+        group = [Candidate(*row) for row in from_start_lot + from_lot_zero]
         if not group:
             return
         yield from group
-        seen.append(getattr(group[-1], group_field))
+        earlier_groups.append(getattr(group[-1], group_field))
 
 
 def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Quota) -> list[Item]:
@@ -324,7 +335,7 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
     `key` and `values`: as `choose` had them for its statements. `quota`: what the new candidates left of it.
     """
     # These statements depend neither on the order nor on a count: without both, all claims share their texts.
-    key = key._replace(order="", count=0)
+    key = key._replace(order="", most_candidates=0)
     (put_off_rows,) = _put_off_statement(key, me.collection.gold_share > 0)(**values)
     if not put_off_rows:
         return []
@@ -349,40 +360,44 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
     return items
 
 
-def put_off_extras(me: Rater, restricted: bool, now: datetime) -> list[int]:
+def put_off_gold_and_repeats(me: Rater, restricted: bool, now: datetime) -> list[int]:
     """The query of each repeat and each extra gold pair that `me` put off and can still get."""
-    key = StatementKey(order="", restricted=restricted, count=0)
-    (rows,) = _put_off_statement(key, me.collection.gold_share > 0, only_extras=True)(**parameters(me, now))
+    key = StatementKey(order="", restricted=restricted, most_candidates=0)
+    statement = _put_off_statement(key, me.collection.gold_share > 0, only_gold_and_repeats=True)
+    (rows,) = statement(**parameters(me, now))
     return [query for _, query, *_ in rows]
 
 
 @cache
-def _put_off_statement(key: StatementKey, with_gold: bool, *, only_extras: bool = False) -> PreparedUnion:
+def _put_off_statement(
+    key: StatementKey, with_gold: bool, *, only_gold_and_repeats: bool = False
+) -> PreparedUnion:
     """A statement for what the rater put off and can still get, the earliest first.
 
     The columns: pair, query, 1 for a repeat or else 0, and the event by which the rater put it off last. There are
-    IDS_AT_ONCE rows at most or, with `only_extras`, every repeat and every extra gold pair, and no other pair.
-    `with_gold`: whether extra gold is among the rows.
+    IDS_AT_ONCE rows at most or, with `only_gold_and_repeats`, all repeats and all extra gold, and no other pair.
+    Extra gold: pairs with a known grade that have no free assignment. `with_gold`: whether it is among the rows.
     """
-    # A repeat that was made before the skip, so that the skip put it off; not answered, and held no longer.
+    # A repeat that was made before the skip, so that the skip put it off.
     repeat_put_off = Check.objects.filter(
         rater=RATER,
         pair=OuterRef("pair"),
         kind=Check.Kind.REPEAT,
-        event__isnull=True,
-        turn__isnull=True,
+        event__isnull=True,  # not answered
+        turn__isnull=True,  # not held: a task has a turn as long as the rater holds it
         created_at__lte=OuterRef("created_at"),
         pair__retired_at__isnull=True,
     )
     skipped = skips().annotate(repeat=Case(When(Exists(repeat_put_off), then=1), default=0))
-    is_gold = Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))
-    may_be_extra = Q(is_gold) if with_gold else Q(pk__in=[])  # without gold: a condition that is never true
+    never = Q(pk__in=[])
+    is_gold = Q(Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))) if with_gold else never
     has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
-    # The rater gets a free assignment of the pair, if there is one. Only gold without one becomes extra.
-    can_get = (may_be_extra & ~has_free) if only_extras else (may_be_extra | has_free)
+    is_extra_gold = is_gold & ~has_free
+    can_get = is_extra_gold if only_gold_and_repeats else (is_gold | has_free)
     rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))
     rows = rows.order_by("last").values_list("pair", "pair__query", "repeat", "last")
-    return PreparedUnion(lambda: [rows if only_extras else rows[:IDS_AT_ONCE]])
+    # A union of one queryset, since `Prepared` would make model instances of the rows.
+    return PreparedUnion(lambda: [rows if only_gold_and_repeats else rows[:IDS_AT_ONCE]])
 
 
 @cache
@@ -405,8 +420,8 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
 
     The limit is the number of grades that an admin allows. The share counts only where fewer than PLENTY_OPEN
     assignments are open. If then gold or repeats are mixed in and the share is less than `count`, the rater gets
-    new candidates only after they have done all that they hold. Otherwise a new pair would come after each wanted
-    pair and none after gold or a repeat, and the rater could tell them apart.
+    new candidates only after they have done all that they hold. Otherwise each answer to a wanted pair would bring
+    a new pair and each answer to gold or a repeat none, and the rater could tell them apart.
     """
     tasks = count - holding.tasks
     if tasks > 0 and me.limit is not None:
@@ -418,6 +433,7 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
         return Quota(tasks, candidates=tasks)
     # Near the end, the rater wants to hold more than their share.
     if me.collection.gold_share or me.collection.repeat_share:
+        # `tasks` may exceed the share: extra gold and repeats use up no assignment that others could get.
         return Quota(tasks, candidates=0 if holding.tasks else share)
     return Quota(share - holding.tasks, candidates=share - holding.tasks)
 

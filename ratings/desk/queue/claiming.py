@@ -35,11 +35,11 @@ def claim(rater: Rater, count: int = 1, *, now: datetime | None = None) -> list[
     now = now or timezone.now()
     count = min(count, MOST_HELD)
     me = _lock_claimant(rater=rater.pk)[0]
-    notify_listeners("claim")
+    notify_listeners("claim")  # for the metrics: each claim counts, also one that leases nothing
     if not me.is_able or me.collection.put_away_at:
         release_all(me)
         return []
-    # `me.to_warm_up` may be outdated (see `claimants`), but it spares most raters this query.
+    # `me.to_warm_up` may be outdated (see `claimants`), so `to_warm_up(me)` asks anew. Most raters are spared it.
     if me.to_warm_up and to_warm_up(me).exists():
         hold_warm_ups(me, count, now)
         return held(me)
@@ -56,14 +56,15 @@ def _lease_up_to(me: Rater, count: int, now: datetime) -> list[Task]:
     held_rows: list[Assignment] = []  # what the rater holds after the last pass
     while True:
         choice = choose(me, count, now, taken_ids)
-        items = mix_in(me, choice, now)
+        items = mix_in(me, choice, now)  # candidates, extra gold and repeats, in order
         if not choice.holding.tasks and not items:
             return []  # nothing to renew and nothing to lease
         turns = {item: turn for turn, item in enumerate(items, choice.holding.last_turn + 1)}
+        # Others can be faster with these alone: extra gold and repeats are made for this rater.
         candidates = [item for item in items if isinstance(item, Candidate)]
         # Rows that an earlier pass leased are still locked. With them, this pass must not wait for rows that
         # others have locked: two raters could wait for each other.
-        held_rows = _hold(me, choice.holding, turns, candidates, now, wait=not held_rows)
+        held_rows = _hold(me, choice.holding, turns, now, wait=not held_rows)
         held_ids = {row.pk for row in held_rows}
         # `candidate.rater`, if any, had an expired lease on the assignment, which now belongs to `me`.
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in held_ids)
@@ -72,7 +73,7 @@ def _lease_up_to(me: Rater, count: int, now: datetime) -> list[Task]:
             # A query for checks is made only if there are any.
             has_checks = choice.holding.checks or any(isinstance(item, RepeatPair) for item in items)
             return in_turn(held_rows, open_checks(rater=me.pk) if has_checks else ())
-        # Either other raters were faster, or `_lease` changed nothing because `me` may no longer rate.
+        # Either other raters were faster, or nothing was leased because `me` may no longer rate.
         if not Rater.objects.able().filter(pk=me.pk).exists():
             release_all(me)
             return []
@@ -88,25 +89,18 @@ def stop(rater: Rater) -> int:
     return release_all(lock(rater))
 
 
-def _hold(
-    me: Rater,
-    holding: Holding,
-    turns: dict[Item, int],
-    candidates: Sequence[Candidate],
-    now: datetime,
-    *,
-    wait: bool,
-) -> list[Assignment]:
+def _hold(me: Rater, holding: Holding, turns: dict[Item, int], now: datetime, *, wait: bool) -> list[Assignment]:
     """Make `me` hold the items, and return all assignments that they hold then.
 
-    `turns`: item → its turn. `candidates`: those of the items that are candidates; some may be missing in the
-    result, because others were faster. `wait`: see `_lease_statement`. Two queries, where all items are
+    `holding`: what they held before; its leases are renewed. `turns`: item → its turn. Candidates may be missing
+    in the result, because others were faster. `wait`: see `_lease_statement`. Two queries, where all items are
     candidates.
     """
-    _lease(me, holding.leases, {candidate.pk: turns[candidate] for candidate in candidates}, now, wait=wait)
+    new_leases = {item.pk: turn for item, turn in turns.items() if isinstance(item, Candidate)}
+    _lease(me, holding.leases, new_leases, now, wait=wait)
     hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
-    repeats = [item for item in turns if isinstance(item, RepeatPair)]
-    hold_checks(me, REPEAT, {repeat.pair: (turns[repeat], repeat.place) for repeat in repeats}, now)
+    repeats = {item.pair: (turn, item.place) for item, turn in turns.items() if isinstance(item, RepeatPair)}
+    hold_checks(me, REPEAT, repeats, now)
     return held_assignments(rater=me.pk)
 
 

@@ -67,9 +67,9 @@ def take(rater: Rater, pair_id: int, state: str, now: datetime) -> bool:
         lease_fields = {"leased_until": None}
     rows = Assignment.objects.filter(free(now), pair=pair_id, pair__retired_at__isnull=True)
     for pk, holder in rows.order_by("pk").values_list("pk", "rater"):
-        # The update checks the condition again: of two raters, one gets the row. `holder`: whose lease expired.
+        # The update checks the condition again: of two raters, one gets the row.
         if Assignment.objects.filter(free(now), pk=pk).update(rater=rater, state=state, **lease_fields):
-            record_lost([(holder, pair_id)])
+            record_lost([(holder, pair_id)])  # whose lease had expired; ignored if None: the assignment was open
             return True
     return False
 

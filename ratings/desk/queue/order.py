@@ -22,40 +22,40 @@ from ...models import HAS_ROUND, LOTS, Assignment, Collection
 IntOrBlank = Any
 
 
-def by_query(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+def by_query(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """Of the `free` assignments, those of the `current` query; in further groups, those of another query.
 
-    Queries are kept together because a rater spends most time on a new one. `seen`: ids of the queries of the
-    groups before. The next query is that of the assignment with the first lot (its random number) from the lot
-    `start` on or, if there is none, from 0 on.
+    Queries are kept together because a rater spends most time on a new one. `earlier`: ids of the queries of the
+    groups before. The next query is that of an assignment in the oldest round (the pairs of a round were drawn
+    together): the one with the first lot, its random number, from `start` on or, if there is none, from 0 on.
     """
-    if not seen:
+    if not earlier:
         return free.filter(query=current)
     rest = free
-    for query in seen:
+    for query in earlier:
         rest = rest.exclude(query=query)
-    # In the oldest round alone, the index on the lot ends the search at the first row.
+    # Within one round, the index on the lot ends the search at the first row.
     from_start_lot, from_lot_zero = from_start(_oldest_round(rest), start, 1, "query")
     return free.filter(query=Coalesce(Subquery(from_start_lot), Subquery(from_lot_zero)))
 
 
-def by_depth(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+def by_depth(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """The assignments of the smallest depth, over all queries; then those of the next depth."""
     rest = free
-    if seen:
-        rest = free.filter(depth__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("depth")))
+    if earlier:
+        rest = free.filter(depth__gt=Subquery(Assignment.objects.filter(pk=earlier[-1]).values("depth")))
     return free.filter(depth=Subquery(rest.order_by("depth").values("depth")[:1]))
 
 
-def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+def by_round(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """Of the `free` assignments, those of one query in the oldest round: of `current`, or of the next query by id.
 
     After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
-    `seen`: the ids of one assignment of each group before, whose round and query are left out together. `start` is
-    not used.
+    `earlier`: the id of one assignment of each group before, whose round and query are left out together.
+    `start` is not used.
     """
     rest = free
-    for assignment_id in seen:
+    for assignment_id in earlier:
         of_group = Assignment.objects.filter(pk=assignment_id)
         rest = rest.exclude(round=Subquery(of_group.values("round")), query=Subquery(of_group.values("query")))
     oldest = _oldest_round(rest)
@@ -65,11 +65,11 @@ def by_round(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], st
     return oldest.filter(query=Coalesce(current_or_next, first))
 
 
-def at_random(free: QuerySet, current: IntOrBlank, seen: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
+def at_random(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """The assignments of the oldest round; then those of the next one, and after all rounds what is in none."""
     rest = free
-    if seen:
-        rest = rest.filter(round__gt=Subquery(Assignment.objects.filter(pk=seen[-1]).values("round")))
+    if earlier:
+        rest = rest.filter(round__gt=Subquery(Assignment.objects.filter(pk=earlier[-1]).values("round")))
     return _oldest_round(rest)
 
 
@@ -81,7 +81,7 @@ def _oldest_round(free: QuerySet) -> QuerySet:
 
 class Order(NamedTuple):
     group: Callable[[QuerySet, IntOrBlank, Sequence[IntOrBlank], IntOrBlank], QuerySet]
-    group_field: str  # the field of a Candidate that stands for its group in `seen`
+    group_field: str  # the field of a Candidate that stands for its group in `earlier`
     # Whether raters get several pairs of a query after each other: what is mixed in must not stand out.
     by_query: bool = False
 

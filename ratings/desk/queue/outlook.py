@@ -18,7 +18,7 @@ from .choosing import (
     answered_repeats,
     grades_of,
     is_restricted,
-    put_off_extras,
+    put_off_gold_and_repeats,
     queries_of,
     row_count,
     skips,
@@ -96,25 +96,26 @@ def _with_counts(rater: Rater) -> Rater:
 def _tasks_left(me: Rater, now: datetime) -> int:
     """How many tasks the rater holds and will get if nobody else takes a pair.
 
-    `put_off_extras` are the gold and the repeats that the rater put off; other pairs that they put off are among
-    `_free_pairs`. Above MOST_COUNTED_PAIRS the number is not exact. Each answer takes one away, be it to a repeat,
-    to gold or to another pair, and a claim none: what will be mixed in is counted from the start.
+    The gold and the repeats that are still to be mixed in count too, so that each answer lowers the number by one,
+    also an answer to these, and a claim does not change it. Above MOST_COUNTED_PAIRS the number is not exact.
     """
     free_pairs = list(_free_pairs(me, now)[: MOST_COUNTED_PAIRS + 1])
-    left = me.n_leased + held_checks(me).count() + len(free_pairs) + len(put_off_extras(me, me.restricted, now))
+    left = me.n_leased + held_checks(me).count() + len(free_pairs)
+    left += len(put_off_gold_and_repeats(me, me.restricted, now))  # `free_pairs` has what else they put off
     if left > MOST_COUNTED_PAIRS or not (me.collection.gold_share or me.collection.repeat_share):
         return left
-    # Gold and repeats come before new pairs alone, not before what the rater put off.
+    # Gold and repeats are mixed in before new pairs alone, not before what the rater put off.
     new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
-    return left + mix_of(me, me.restricted, new_by_query, now).to_come()
+    mix = mix_of(me, me.restricted, new_by_query, now)
+    return left + mix.to_come()  # to come: neither held nor put off yet
 
 
 def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
     """Query id → (how many tasks the rater has done in the query, how many are left there, at most `most`).
 
-    `most`: how many are left in all, which a limit of the rater may lower. Each answer moves one from what is left
-    to what is done, be it to a repeat, to gold or to another pair. Six queries; ten where gold and repeats are
-    mixed in.
+    `most`: how many are left in all queries together, which a limit of the rater may lower. Each answer moves one
+    from what is left to what is done, be it to a repeat, to gold or to another pair. Six queries; ten where gold
+    and repeats are mixed in.
     """
     of_pair = {"pair__query__in": queries}
     done = Counter(Rating.objects.filter(rater=me, **of_pair).values_list("pair__query", flat=True))
@@ -125,8 +126,9 @@ def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[
     # (query, id of the event by which the rater put the pair off; None for a new pair)
     free_pairs = list(_free_pairs(me, now).filter(query__in=queries))
     left.update(query for query, _ in free_pairs)
-    left.update(query for query in put_off_extras(me, me.restricted, now) if query in queries)
-    if me.collection.gold_share or me.collection.repeat_share:  # these come before new pairs alone
+    left.update(query for query in put_off_gold_and_repeats(me, me.restricted, now) if query in queries)
+    if me.collection.gold_share or me.collection.repeat_share:
+        # Gold and repeats that are still to be mixed in, before new pairs alone: so far neither held nor put off.
         new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
         mix = mix_of(me, me.restricted, {query: new_by_query[query] for query in queries}, now)
         left.update({query: mix.to_come_of(query) for query in queries})
@@ -152,22 +154,23 @@ def _in_reach(me: Rater) -> QuerySet:
 def _free_pairs(me: Rater, now: datetime) -> QuerySet:
     """(query, id of the event by which the rater put it off, or None) of each pair that the rater can get.
 
-    These are free pairs, open or with an expired lease, that the rater neither holds nor has rated.
+    These are free pairs, open or with an expired lease, that the rater neither holds nor has rated. Of the rows of
+    a pair only the oldest free assignment is kept, the one that has no `older` one.
     """
     of_pair = Assignment.objects.filter(free(now), pair=OuterRef("pair"))
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
     put_off = skips(me).filter(pair=OuterRef("pair"))
-    # A grade that came with an import, or after its lease was lost, is surplus. It will fill one of the expired
-    # leases of its pair, which is then free for nobody.
+    # A surplus grade fills no assignment yet: it was imported, or its lease was lost before. It will fill an
+    # expired lease of its pair, which is then free for nobody. A pair with an open assignment has no such grade.
     stays_free = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
     rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),
         n_surplus=row_count(surplus, "pair"),
         own_assignment=Subquery(assignment_of(OuterRef("pair"), me).values("pk")[:1]),
-        # Below, only the oldest free assignment of a pair is kept: the one that has no `older` one.
         older=Subquery(of_pair.filter(pk__lt=OuterRef("pk")).values("pk")[:1]),
         put_off=Subquery(put_off.values("pk")[:1]),
     )
+    # HAS_ROUND is always true: with this condition SQLite uses the index.
     rows = _unrated_by(me, rows.filter(free(now) & stays_free & HAS_ROUND, own_assignment=None, older=None))
     # With DISTINCT or without an order, PostgreSQL would read far more rows than the caller's slice counts.
     return rows.order_by("round", "lot").values_list("query", "put_off")
