@@ -116,7 +116,7 @@ class Assignment(models.Model):
         default=drawn_lot, help_text="Drawn once: the order of pairs that are otherwise equal."
     )
     # The round of its pair, copied for the index. If the pair could not be drawn, the round with which raters get
-    # it. Of an extra assignment: before which of the rater's wanted pairs it came (queue.mixing).
+    # it. Of an extra assignment: before which of the rater's wanted pairs it came; 0: none (queue.mixing).
     round = models.PositiveIntegerField(default=UNDRAWN, editable=False)
     # While it is leased: its position among the tasks of its rater.
     turn = models.IntegerField(default=0, editable=False)

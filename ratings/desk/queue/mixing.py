@@ -370,7 +370,7 @@ def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, 
         else:  # `holder`: whose lease on the free assignment expired, or None
             group_of(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
     extras = Assignment.objects.filter(rater=rater, extra=True)
-    # The `round` of extra gold is not a round but its place, as `hold_extras` wrote it.
+    # The `round` of an extra assignment is the place of gold, as `hold_extras` wrote it; 0: it was not mixed in.
     for query, place in extras.values_list("query", "round"):
         group_of(query).extra_gold_places.append(place)
 
@@ -399,7 +399,7 @@ def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
         hold_extras(me, {ExtraGold(pair_id, query_id): turn_before_all(me)}, now)
     else:
         ids = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
-        Assignment.objects.create(**ids, rater=me, state=state, extra=True)
+        Assignment.objects.create(**ids, rater=me, state=state, extra=True, round=0)  # it has no place
     return True
 
 

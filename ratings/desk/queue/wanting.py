@@ -71,7 +71,7 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
         for ids in chunks([row.pk for row in done + free]):
             Assignment.objects.filter(pk__in=ids).delete()
         for ids in chunks([row.pk for row in running]):
-            Assignment.objects.filter(pk__in=ids).update(extra=True)
+            Assignment.objects.filter(pk__in=ids).update(extra=True, round=0)  # it was not mixed in as gold
         withdrawn += len(free)
     return withdrawn
 

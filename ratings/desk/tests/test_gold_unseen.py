@@ -46,9 +46,25 @@ def extra_and_other(alice) -> tuple[queue.Task, queue.Task]:
     )
 
 
+def gold_places(alice) -> list[int]:
+    return sorted(Assignment.objects.filter(rater=alice, extra=True).values_list("round", flat=True))
+
+
 def outlooks(alice) -> tuple[int, int]:
     found = queue.outlook(alice, now=NOW)
     return found.done, found.left
+
+
+def test_only_gold_that_was_mixed_in_has_a_place_among_the_pairs(mixed):
+    """A place after all pairs would count as gold that came early, for ever."""
+    _, alice = mixed
+    mixed_in = gold_places(alice)
+    extra, wanted = extra_and_other(alice)
+    queue.want_fewer([wanted.pair.pk], 0, now=NOW)
+    assert gold_places(alice) == [0, *mixed_in]
+    queue.stop(alice)
+    queue.save(alice, extra.pair, queue.Submission(grade=grade(alice.collection, "0")), now=NOW)
+    assert gold_places(alice) == [0]
 
 
 def test_a_claim_does_not_raise_what_is_left_and_each_answer_lowers_it_by_one(mixed):
