@@ -23,7 +23,7 @@ ONE_RATER = "only one rater gave grades"
 NO_PAIR_TWICE = "no pair has two grades"
 ONE_PAIR = "only one pair has two grades"
 ALL_THE_SAME = "all grades are the same"
-RESAMPLES = "too many resamples in which all grades are the same"
+RESAMPLES_WITHOUT_ALPHA = "too many resamples in which all grades are the same"
 
 
 def coefficients(table: Table) -> list[dict]:
@@ -78,6 +78,7 @@ def _row(table: Table, name: str, value: float, **facts) -> dict:
     why = {}
     if "value" in undefined:
         why["value"] = lacking(table) or ALL_THE_SAME  # `lacking` is "" where a pair has two grades
-    if "low" in undefined:  # then "high" is undefined, too
-        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if row["pairs"] == 1 else RESAMPLES)
+    if "low" in undefined:  # then "high" is undefined, too. `alpha_interval` can be nan where alpha is not.
+        no_interval = ONE_PAIR if row["pairs"] == 1 else RESAMPLES_WITHOUT_ALPHA
+        why["low"] = why["high"] = why.get("value") or no_interval
     return row | dict.fromkeys(undefined) | {"few": row["pairs"] < FEWEST_PAIRS, "why": why}

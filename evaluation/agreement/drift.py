@@ -105,12 +105,15 @@ def _course(table: Table, rater: int, rows: np.ndarray, distance: np.ndarray, ch
 def _periods(table: Table, rows: np.ndarray, distance: np.ndarray) -> list[Period]:
     """The periods of one rater, at least FEWEST_GRADES grades each; none where there are too few for two periods.
 
-    rows, distance: as for `_course`.
+    rows: the rater's rows of the table, in the order of time; distance: float64[n], of each grade of the table
+    from the mean of the others' grades of its pair, nan where nobody else graded it.
     """
-    number = min(MOST_PERIODS, rows.size // FEWEST_GRADES)
+    period_count = min(MOST_PERIODS, rows.size // FEWEST_GRADES)
+    if period_count < 2:
+        return []
     periods = []
     last = 0  # number of the last grade of the period before
-    for of_period in np.array_split(rows, number) if number > 1 else ():
+    for of_period in np.array_split(rows, period_count):
         first, last = last + 1, last + of_period.size
         counts = np.bincount(table.level[of_period], minlength=table.grades.size).tolist()
         shared_distances = distance[of_period][~np.isnan(distance[of_period])]

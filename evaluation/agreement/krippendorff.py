@@ -75,10 +75,15 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
         # Squared distances of all ordered pairs of ratings: in the whole resample, and in a pair with the pattern,
         # float64[draws, patterns]. The sum of all centred places would be 0, but for the rounding of their mean.
-        expected = 2 * (total * (given * place**2).sum(axis=1) - (given * place).sum(axis=1) ** 2)
-        distance = 2 * (ratings * (place**2 @ patterns.T) - (place @ patterns.T) ** 2)
+        expected = _squared_distances(total, (given * place).sum(axis=1), (given * place**2).sum(axis=1))
+        distance = _squared_distances(ratings, place @ patterns.T, place**2 @ patterns.T)
         observed = (times * distance / (ratings - 1)).sum(axis=1)
     disagreement = np.full(len(times), np.nan)  # observed over expected; nan where all grades are the same
     grades_differ = (given > 0).sum(axis=1) > 1
     np.divide(observed * (total - 1), expected, out=disagreement, where=grades_differ)
     return 1 - disagreement
+
+
+def _squared_distances(number: np.ndarray, total: np.ndarray, total_of_squares: np.ndarray) -> np.ndarray:
+    """The sum of (a - b)² over all ordered pairs of values: it follows from their number and these two sums."""
+    return 2 * (number * total_of_squares - total**2)

@@ -36,8 +36,9 @@ def worlds(
 ) -> Iterator[Ratings]:
     """Sets of ratings to score the systems by: all, then `draws` resamples, then those without each of `raters`.
 
-    A resample draws with replacement, for each pair, as many ratings as the pair has. Adjudicated grades stay. The
-    draws of a query depend on its key (of `keys`) and its own ratings alone, not on those of other queries.
+    A resample draws with replacement, for each pair, as many ratings as the pair has. Adjudicated grades stay, as
+    `subset` keeps them all. The draws of a query depend on its key (of `keys`) and its own ratings alone, not on
+    those of other queries.
     """
     yield ratings
     rows = np.lexsort((ratings.rater, ratings.document, ratings.query))  # the ratings of a pair are adjacent

@@ -58,26 +58,25 @@ class Table:
     def grade_pairs(self) -> "GradePairs":
         """How often each two raters gave each two levels to the same pair.
 
-        A cell is one number, made of the first rater, the second rater and their levels.
+        Rows of one pair are sorted by rater, so that the first rater has the lower number.
         """
-        levels = max(self.grades.size, 1)  # 1 where there is no grade, and so no cell
+        # A cell is the index of (first rater, second rater, first level, second level) in an array of this shape.
+        raters, levels = max(self.raters, 1), max(self.grades.size, 1)  # 1 for none: then there is no cell
+        shape = (raters, raters, levels, levels)
         cells, counts = [], []  # for each offset an array
         # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
         for offset in range(1, int(self.ratings.max(initial=0))):
             # Rows of the table: the first rater's, and the second rater's of the same pair.
             first = np.flatnonzero(self.pair[offset:] == self.pair[:-offset])
             second = first + offset
-            both_raters = self.rater[first] * self.raters + self.rater[second]
-            cell = (both_raters * levels + self.level[first]) * levels + self.level[second]
-            cell, count = np.unique(cell, return_counts=True)
+            columns = (self.rater[first], self.rater[second], self.level[first], self.level[second])
+            cell, count = np.unique(np.ravel_multi_index(columns, shape), return_counts=True)
             cells.append(cell)
             counts.append(count)
         # A cell can occur at several offsets: its counts are added. Without an offset, the empty arrays are left.
         cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
         count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
-        both_raters, both_levels = np.divmod(cell, levels * levels)
-        first_rater, second_rater = np.divmod(both_raters, max(self.raters, 1))
-        first_level, second_level = np.divmod(both_levels, levels)
+        first_rater, second_rater, first_level, second_level = np.unravel_index(cell, shape)
         return GradePairs(first_rater, second_rater, first_level, second_level, count)
 
 

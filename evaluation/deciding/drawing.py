@@ -122,7 +122,7 @@ def draw_next(
         new_rows(state, drawn, chances),
         judged_outside=state.newly_known.tolist(),
         undrawable=sample_undrawable(state, drawn, seed) if equal else (),
-        version=version.whole,
+        version=version.collection_version,
     )
 
 

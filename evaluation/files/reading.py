@@ -47,7 +47,7 @@ class Qrels:
         begin, end = self.begin[query : query + 2].tolist()
         # The judged documents come first, so their codes are the first.
         coded = pa.concat_arrays([self.documents[begin:end], results.documents]).dictionary_encode()
-        codes = np.from_dlpack(coded.indices)[end - begin :].astype(np.int64)
+        codes = _codes(coded)[end - begin :].astype(np.int64)
         numbers = np.where(codes < end - begin, codes + begin, -1)
         return Ranking(results, numbers, has_repeats=np.bincount(codes).max(initial=0) > 1)
 
@@ -61,7 +61,7 @@ class Ranking:
     has_repeats: bool  # a document is in it twice
 
     @property
-    def is_plain(self) -> bool:
+    def has_no_faults(self) -> bool:
         """Whether the ranks rise, the scores never rise and no document is repeated: then nothing is refused."""
         ranks, scores = self.results.ranks, self.results.scores
         in_order = (ranks[1:] > ranks[:-1]).all() and (scores[1:] <= scores[:-1]).all()
@@ -82,14 +82,13 @@ def read_qrels(source: Source) -> Qrels:
     # From here on arrays over all lines: the number of the line, its grade, its document, the number of its query.
     # In a block "grade" holds codes, and "grades" the grade of each code.
     line = np.concatenate([block["line"] for block in blocks])
-    grade = np.concatenate(
-        [np.array(block["grades"], float)[np.from_dlpack(block["grade"].indices)] for block in blocks]
-    )
+    grade = np.concatenate([np.array(block["grades"], float)[_codes(block["grade"])] for block in blocks])
     documents = pa.concat_arrays([block["document"] for block in blocks])
+    # `unify_dictionaries` gives a key the same code in all blocks.
     coded_keys = pa.chunked_array([block["query"] for block in blocks]).unify_dictionaries().combine_chunks()
     keys = coded_keys.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=natural))}
-    query = np.array([queries[key] for key in keys])[np.from_dlpack(coded_keys.indices)]
+    query = np.array([queries[key] for key in keys])[_codes(coded_keys)]
     first = _first_of_pair(query, documents)  # for each line, the position of the first line with its pair
     is_repeat = first != np.arange(len(first))  # whether an earlier line has the same query and document
     is_conflict = is_repeat & (grade != grade[first])
@@ -104,14 +103,20 @@ def read_qrels(source: Source) -> Qrels:
     if repeat_count := int(np.count_nonzero(is_repeat)):
         notes.append(f"{source.name}: {counted(repeat_count, 'line repeats', 'lines repeat')} an earlier one.")
     begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))
-    judgments = Judgments(len(queries), query[kept], np.arange(len(kept)), grade[kept])
+    numbers = np.arange(len(kept))  # of the documents: that of each is its place in `Qrels.documents`
+    judgments = Judgments(len(queries), query[kept], numbers, grade[kept])
     return Qrels(queries, begin, taken(documents, kept), judgments, notes)
+
+
+def _codes(coded: Any) -> np.ndarray:
+    """The code of each element of a dictionary-encoded Arrow array, an index in its `dictionary`: int32[n]."""
+    return np.from_dlpack(coded.indices)  # `to_numpy` would first import pandas
 
 
 def _first_of_pair(query: np.ndarray, documents: Any) -> np.ndarray:
     """The position of the first line with the same query and document, for each line: int64[lines]."""
     # A number for each pair: the code of a document is less than the number of documents.
-    pair = query * len(documents) + np.from_dlpack(documents.dictionary_encode().indices)
+    pair = query * len(documents) + _codes(documents.dictionary_encode())
     by_pair = np.argsort(pair, kind="stable")  # lines of one pair together, the first line first
     is_repeat = np.append(False, pair[by_pair][1:] == pair[by_pair][:-1])
     first = np.empty(len(pair), np.int64)
@@ -239,7 +244,7 @@ def _refusals(rankings: dict[int, Ranking], source: Source, order: str | None) -
     """
     contradictory = []  # for each ranking with contradictions (their number, the refusal of the first of them)
     for query, ranking in rankings.items():
-        if ranking.is_plain:
+        if ranking.has_no_faults:
             continue
         results = ranking.results
         found = FoundRanking(
@@ -267,17 +272,17 @@ def _packed(
 ) -> Rankings:
     """These rankings of one system, by the number of their query, as arrays with the best result first.
 
-    A document that is judged for the query has its number in `qrels`. Unjudged ones have the numbers after those.
-    With `same_numbers`, an unjudged document has the same number in all rankings; without, in each a new one.
-    order: "rank" or "score", which puts the best first, None for the ranks; tiebreak: whether to add the order of
-    documents with equal scores.
+    A document that is judged for the query has its number in `qrels`, an unjudged one a higher number. With
+    `same_numbers` that is the number of its key in `qrels.unjudged`, the same in all rankings of all systems;
+    without, each result has a number of its own. order: "score" puts the highest score first, "rank" and None the
+    lowest rank. tiebreak: whether to add the order of documents with equal scores.
     """
     length = np.zeros(len(qrels.queries), np.int64)  # results by query; 0 where the system has no ranking
     length[list(rankings)] = [len(ranking.results) for ranking in rankings.values()]
     offsets = np.append(0, np.cumsum(length))
     judged_count, size = len(qrels.judgments.grade), int(offsets[-1])
     end = judged_count + size
-    # A new number for each result, which stays if its document is unjudged and `same_numbers` is not given.
+    # A number for each result. It is replaced below, but for unjudged documents without `same_numbers`.
     documents = np.arange(judged_count, end, dtype=np.uint32 if end < 1 << 32 else np.int64)
     scores = np.empty(size)
     ties = np.empty(size, np.int64) if tiebreak else None

@@ -18,13 +18,13 @@ MOST_CELLS = 50_000_000  # ratings times classes, for the sake of time and memor
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Ratings sorted by pair. A call is a (rater, label) that occurs."""
+    """Ratings sorted by pair. Error rates have a column for each (rater, label) that occurs."""
 
     start: np.ndarray  # int64[pairs]: the first rating of each pair
     length: np.ndarray  # int64[pairs]: how many ratings it has
-    call: np.ndarray  # int64[n]: the call of each rating
-    rater: np.ndarray  # int64[calls], from 0
-    label: np.ndarray  # int64[calls]
+    column: np.ndarray  # int64[n]: the column of each rating
+    rater_of_column: np.ndarray  # int64[columns], from 0
+    label_of_column: np.ndarray  # int64[columns]
 
 
 def estimate(
@@ -75,26 +75,27 @@ def _votes(pair: np.ndarray, rater: np.ndarray, label: np.ndarray, classes: int)
     """The votes, from arguments as of `estimate`."""
     start, length = groups(pair)
     place = np.unique(rater, return_inverse=True)[1]
-    calls, call = np.unique(place * classes + label, return_inverse=True)
-    return _Votes(start, length, call, calls // classes, calls % classes)
+    occurring, column = np.unique(place * classes + label, return_inverse=True)
+    return _Votes(start, length, column, occurring // classes, occurring % classes)
 
 
 def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndarray:
-    """The probability that a rater makes each call where each class is true, float64[classes, calls].
+    """The probability that a rater gives each label where each class is true, float64[classes, columns].
 
-    A call is a rater with a label. The probability is (count of the call + smoothing × rate of the label among all
-    raters) / (count of all calls of the rater + smoothing).
+    A column is a (rater, label). Its probability is (its count + smoothing × rate of the label among all raters) /
+    (count of all ratings of the rater + smoothing). probability: float64[classes, pairs].
     """
-    classes, calls = len(probability), len(votes.label)
-    errors = np.empty((classes, calls))
+    classes, columns = len(probability), len(votes.label_of_column)
+    errors = np.empty((classes, columns))
     for truth, probability_of_truth in enumerate(probability):
-        # How often each call is expected where `truth` is the true class.
-        count = np.bincount(votes.call, np.repeat(probability_of_truth, votes.length), calls)
-        overall = np.bincount(votes.label, count, classes)
+        # The expected number of ratings in each column where `truth` is the true class of their pair.
+        weight_of_rating = np.repeat(probability_of_truth, votes.length)  # that of its pair
+        count = np.bincount(votes.column, weight_of_rating, columns)
+        overall = np.bincount(votes.label_of_column, count, classes)
         overall /= overall.sum() or 1  # the rate of each label among all raters; 0 where no pair is of this class
-        rate_of_all = overall[votes.label]
-        # For each call, the number of all calls of its rater, smoothed.
-        total = np.bincount(votes.rater, count)[votes.rater] + smoothing
+        rate_of_all = overall[votes.label_of_column]
+        count_of_rater = np.bincount(votes.rater_of_column, count)
+        total = count_of_rater[votes.rater_of_column] + smoothing
         # The rate of all raters stays where smoothing is 0 and a rater has no rating of this class.
         errors[truth] = rate_of_all
         np.divide(count + smoothing * rate_of_all, total, out=errors[truth], where=total > 0)
@@ -104,14 +105,15 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
 def _truth(votes: _Votes, prevalence: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """The probability of each class, given the ratings of the pair, float64[classes, pairs].
 
-    prevalence: float64[classes], the share of pairs of each class; errors: as `_errors` returns them.
+    prevalence: float64[classes], the share of pairs of each class; errors: float64[classes, columns], the
+    probability of each (rater, label) where the class is true. `votes.column` is the column of each rating.
     """
     # log(0) = -inf is right: an impossible label excludes the class. Some class is always possible, because the
     # error rates were estimated from these ratings.
     with np.errstate(divide="ignore"):
         log_errors, log_prior = np.log(errors), np.log(prevalence)
     # The sum of the log errors of all ratings of a pair: reduceat adds up from one start to the next.
-    log_likelihood = np.array([np.add.reduceat(row[votes.call], votes.start) for row in log_errors])
+    log_likelihood = np.array([np.add.reduceat(row[votes.column], votes.start) for row in log_errors])
     log_joint = log_prior[:, None] + log_likelihood
     joint = np.exp(log_joint - log_joint.max(axis=0))
     return joint / joint.sum(axis=0)

@@ -77,6 +77,7 @@ def binary_preference(graded: GradedRankings, cutoff: int | None, rel: float | N
     returned adds 0 to the mean (Buckley & Voorhees, SIGIR 2004, as in trec_eval).
     Unjudged documents are ignored, whatever grade is assumed for them. Under negatives=clip, which follows
     trec_eval, documents with a grade below 0 are ignored, too. nan if no document is relevant.
+    Bpref takes no cutoff: `cutoff`, which the functions of all measures have, is None.
     """
     threshold = graded.options.relevant_from if rel is None else rel
     lowest = 0.0 if graded.options.negatives == "clip" else -np.inf

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import DOCUMENT_BITS, Judgments, Rankings, distinct, pair_key
+from .arrays import DOCUMENT_BITS, Judgments, Rankings, distinct, groups, pair_key
 from .cumulative import ndcg
 from .discounts import discount
 from .extremes import Case, Layers, extreme
@@ -64,9 +64,10 @@ def bounds(
     not matter; the unjudged documents of the ranking down to the cutoff always belong to the pool. Where 0 lies
     between the two grades and no judgment can be 0, the bounds may be somewhat too wide.
 
-    nan under negatives=minmax_closed, whose lists grow with every judgment; under ideal=retrieved with an assumed
-    grade, since documents that stay unjudged are then in the ideal; and under negatives=raw where nothing
-    relevant is known, since the ratio is then unbounded.
+    nan where the search does not apply: under negatives=minmax_closed, whose ideal and worst list have all judged
+    documents, whatever their gain; and under ideal=retrieved with an assumed grade, since documents that stay
+    unjudged are then in the ideal. Also nan, by `_valid_bounds`, where nDCG is unbounded: under negatives=raw, if
+    gains below 0 are possible and none above 0 is certain.
     """
     assumed_in_ideal = options.assumed_grade is not None and options.ideal == "retrieved"
     if assumed_in_ideal or options.negatives == "minmax_closed":
@@ -76,11 +77,12 @@ def bounds(
     graded = _graded(judgments, rankings, replace(options, unjudged="zero"), cutoff)
     lowest, highest = gain(np.array(grades, np.float64), options)
     case = _case(graded, cutoff, pool, lowest, highest)  # what the search for the extreme values needs
-    # A query with a pool has judgments once all is judged, even if none of them can gain anything.
-    has_pool = np.bincount(pool[0], minlength=judgments.queries) > 0
-    judged = has_pool | (case.unjudged > 0) | (judgments.count > 0)
+    # Whether a query has a judgment, of whatever gain, once all is judged: if it has one now, or a pair to judge.
+    pairs_in_pool = np.bincount(pool[0], minlength=judgments.queries)
+    has_judgment = (judgments.count > 0) | (case.unjudged > 0) | (pairs_in_pool > 0)
     least, greatest = extreme(case, sign=-1), extreme(case, sign=1)
-    return _valid_bounds(least, greatest, case, graded, cutoff=cutoff, gains=(lowest, highest), judged=judged)
+    gains = (lowest, highest)
+    return _valid_bounds(least, greatest, case, graded, cutoff=cutoff, gains=gains, has_judgment=has_judgment)
 
 
 def unjudged(
@@ -122,10 +124,11 @@ def _case(
     query = graded.query[inside]  # ascending, as are all rows
     number_inside = np.bincount(query, minlength=queries)
     number_outside = _outside(pool, graded, inside)
-    # At least the length of every ideal list. Judged documents of the ranking count twice, which changes nothing.
-    deepest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
-    depth = deepest if cutoff is None else min(cutoff, deepest)
-    # More documents than the ideal has places change nothing.
+    # No ideal or worst list is longer. The judged documents of the ranking are in this sum twice: it only has to
+    # be large enough.
+    longest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
+    depth = longest if cutoff is None else min(cutoff, longest)  # ranks of these lists that can matter
+    # A document outside the ranking can only take such a rank: more documents than ranks change nothing.
     number_unjudged = number_inside + np.minimum(number_outside, depth)
 
     # The rows of `query` become columns of their query, from 0. They are by rank, so the heaviest is first. The
@@ -134,15 +137,16 @@ def _case(
     first = np.cumsum(number_inside) - number_inside  # the first row of each query in `query`
     column = np.arange(len(query)) - first[query]
     weights[query, column] = weight[inside]
-    above, below = _both_layers(graded, lowest, highest)
+    # Ranges of gains, above 0 and below 0, from each gain of a judged document or end of the scale to the next.
+    layers_above, layers_below = _both_layers(graded, lowest, highest)
     return Case(
         dcg_of_judged=graded.total(graded.contribution, cutoff),
         weights=weights,
         unjudged=number_unjudged,
-        above=above,
-        below=below,
+        layers_above=layers_above,
+        layers_below=layers_below,
         cumulative_discounts=np.append(0.0, np.cumsum(discount(np.arange(1, depth + 1), options))),
-        worst_counts=options.negatives == "minmax",
+        has_worst_list=options.negatives == "minmax",
     )
 
 
@@ -217,22 +221,18 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     ends = [end for end in {lowest, highest} if end > 0]
     row_gain = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
     row_query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
-    # The same rows, query after query, and the gains of each from the highest down.
-    order = np.lexsort((-row_gain, row_query))
-    is_judged, down_query, down_gain = order < len(gaining), row_query[order], row_gain[order]
+    order = np.lexsort((row_gain, row_query))  # query after query, the lowest gain first
+    is_judged, row_query, row_gain = order < len(gaining), row_query[order], row_gain[order]
 
-    # Rows of one query with the same gain end one layer. The judged documents down to the last of them reach it.
-    is_last = np.diff(down_query, append=-1) != 0
-    is_last[:-1] |= down_gain[1:] != down_gain[:-1]
-    judged_so_far = np.cumsum(is_judged)
-    before = np.append(0, judged_so_far)[np.searchsorted(down_query, np.arange(queries))]  # in earlier queries
-    # The last row of each layer, query after query, and those of a query from 0 up: reversed, since gains go down.
-    last = np.flatnonzero(is_last)[::-1]
-    last = last[np.argsort(down_query[last], kind="stable")]
-    query, upper, judged = down_query[last], down_gain[last], judged_so_far[last] - before[down_query[last]]
-    # The first layer of each query begins at 0, each further one at the upper cut of the layer before.
-    lower = np.where(np.diff(query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
-    return Layers(query, upper - lower, judged, all_reach=upper <= lowest, none_reach=upper > highest)
+    # Rows of a query with the same gain make one layer, from the next lower gain of the query, or 0, to theirs.
+    first, _ = groups(row_query, row_gain)
+    layer_query, upper = row_query[first], row_gain[first]
+    lower = np.where(np.diff(layer_query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
+    # The judged documents from the first row of a layer to the end of its query reach it.
+    judged_before = np.append(0, np.cumsum(is_judged))  # how many are in the rows before each row, and in all
+    end_of_query = np.searchsorted(row_query, layer_query, side="right")
+    judged = judged_before[end_of_query] - judged_before[first]
+    return Layers(layer_query, upper - lower, judged, all_reach=upper <= lowest, none_reach=upper > highest)
 
 
 def _valid_bounds(
@@ -242,41 +242,43 @@ def _valid_bounds(
     graded: GradedRankings,
     cutoff: int | None,
     gains: tuple[float, float],
-    judged: np.ndarray,
+    has_judgment: np.ndarray,
 ) -> Bounds:
     """The bounds: nan where no value is possible, the present value where no judgment is missing.
 
-    low, high: float64[queries], the results of `extreme`; gains: of the ends of the scale; judged: bool[queries],
-    whether a query has a judgment once all of the pool is judged.
+    low, high: float64[queries], the results of `extreme`; gains: of the ends of the scale; has_judgment:
+    bool[queries], whether a query has a judgment once all of the pool is judged.
     """
     lowest, highest = gains
-    # Whether a query has a value whatever the missing judgments are, and whether it can have one.
-    certain, possible = _having_value(case, lowest, highest)
+    surely_defined, maybe_defined = _defined(case, lowest, highest)
     # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
     has_loss = (lowest < 0) | (case.dcg_of_judged < 0)
-    unbounded = possible & ~certain & has_loss & (graded.options.negatives == "raw")
-    present = ndcg(graded, cutoff)
+    unbounded = maybe_defined & ~surely_defined & has_loss & (graded.options.negatives == "raw")
+    present = ndcg(graded, cutoff)  # nan where it is undefined
     low = np.where(case.unjudged > 0, low, present)
     high = np.where(case.unjudged > 0, high, present)
-    if graded.options.undefined == "zero":  # what may be undefined may be 0; fmin and fmax take it in place of nan
-        low = np.where(certain, low, np.fmin(low, 0.0))
-        high = np.where(certain, high, np.fmax(high, 0.0))
-        possible = certain = judged  # every query with a judgment has a value, if only 0
+    if graded.options.undefined == "zero":
+        # What may be undefined may count as 0. fmin and fmax return 0 for a nan.
+        low = np.where(surely_defined, low, np.fmin(low, 0.0))
+        high = np.where(surely_defined, high, np.fmax(high, 0.0))
+        certain = possible = has_judgment  # every query with a judgment has a value, if only 0
+    else:
+        certain, possible = surely_defined, maybe_defined
     possible = possible & graded.answered  # without a ranking there is no value, unless it counts as an empty one
-    defined = possible & ~unbounded
-    low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
-    return Bounds(low, high, certain & defined, unknown=possible & unbounded)
+    has_bounds = possible & ~unbounded
+    low, high = np.where(has_bounds, low, np.nan), np.where(has_bounds, high, np.nan)
+    return Bounds(low, high, certain & has_bounds, unknown=possible & unbounded)
 
 
-def _having_value(case: Case, lowest: float, highest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each query has a value whatever the missing judgments are, and whether it can have one.
+def _defined(case: Case, lowest: float, highest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Whether nDCG is defined for each query whatever the missing judgments are, and whether it can be.
 
-    bool[queries] each. It has one if something gains above 0 or, where the worst list counts, below 0.
+    bool[queries] each. It is defined if a document gains above 0 or, with a worst list, below 0.
     """
-    has_unjudged, worst_counts = case.unjudged > 0, case.worst_counts
-    certain = _any(case.above, case.queries) | (worst_counts & _any(case.below, case.queries))
-    certain |= has_unjudged & (lowest > 0 or (worst_counts and highest < 0))
-    return certain, certain | (has_unjudged & (highest > 0 or (worst_counts and lowest < 0)))
+    has_unjudged, has_worst_list = case.unjudged > 0, case.has_worst_list
+    surely = _any(case.layers_above, case.queries) | (has_worst_list & _any(case.layers_below, case.queries))
+    surely |= has_unjudged & (lowest > 0 or (has_worst_list and highest < 0))
+    return surely, surely | (has_unjudged & (highest > 0 or (has_worst_list and lowest < 0)))
 
 
 def _any(layers: Layers, queries: int) -> np.ndarray:

@@ -29,7 +29,7 @@ class Difference:
 
     first: float
     second: float
-    empty: Part  # the values of an empty list: 0.0 for both where no gain is negative
+    of_empty_list: Part  # the values of an empty list: 0.0 for both where no gain is negative
     parts: list[Part]  # of each rank down to the end of the longer list
     one_ideal: bool  # whether both have the same ideal and worst list, so that a rank weighs the same in both
 
@@ -41,7 +41,8 @@ class Difference:
 def difference(first: Explanation, second: Explanation, measure: str) -> Difference | None:
     """The second value of the measure minus the first, rank by rank.
 
-    measure: a name in SPLIT. None where a value is undefined, or counted as 0 because there is nothing to find.
+    measure: a name in SPLIT. None where a value is undefined, or counted as 0 because there is nothing to find:
+    `_value` is nan in both cases.
     """
     first_value = _value(first, measure)
     second_value = _value(second, measure)
@@ -51,14 +52,14 @@ def difference(first: Explanation, second: Explanation, measure: str) -> Differe
     return Difference(
         first_value,
         second_value,
-        empty=Part(0, _empty(first, measure), _empty(second, measure)),
+        of_empty_list=Part(0, _value_of_empty_list(first, measure), _value_of_empty_list(second, measure)),
         parts=[Part(rank, *of_both) for rank, of_both in enumerate(by_rank, start=1)],
         one_ideal=(first.idcg, first.min_dcg) == (second.idcg, second.min_dcg),
     )
 
 
 def _value(explanation: Explanation, measure: str) -> float:
-    """The value of the measure, a name in SPLIT; nan where it is undefined."""
+    """The value of the measure, a name in SPLIT; nan where it is undefined or there is nothing to find."""
     if measure == "nDCG":
         return explanation.ndcg if explanation.span else float("nan")
     return explanation.dcg if measure == "DCG" else explanation.cg
@@ -71,7 +72,7 @@ def _parts(explanation: Explanation, measure: str) -> list[float]:
     return [row.contribution if measure == "DCG" else row.gain for row in explanation.ranking]
 
 
-def _empty(explanation: Explanation, measure: str) -> float:
-    """The value of an empty list."""
+def _value_of_empty_list(explanation: Explanation, measure: str) -> float:
+    """The value of the measure for an empty list."""
     # From 0.0, because -0.0 would be written with its sign.
     return 0.0 - explanation.min_dcg / explanation.span if measure == "nDCG" else 0.0

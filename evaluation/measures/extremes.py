@@ -1,10 +1,11 @@
-"""The greatest and the least ratio (N + W) / (I + W) that missing judgments allow.
+"""The greatest and the least nDCG = (DCG + worst) / (ideal + worst) that missing judgments allow.
 
-N is the DCG, I is the IDCG, and W is minus the DCG of the worst list. The gains are cut into layers at every gain
-that occurs. A layer of thickness d adds d times a sum: to N the sum of the weights of the documents that reach it,
-and to I or W the sum of the discounts of as many first ranks. The only unknown of a layer is how many unjudged
-documents reach it. For a given ratio z, N + W - z (I + W) is thus a sum over layers, and its extreme leads to the
-extreme ratio in a few steps (Dinkelbach, On Nonlinear Fractional Programming, Management Science 13, 1967).
+Here `ideal` is the IDCG, and `worst` is minus the DCG of the worst list. The gains are cut into layers at every
+gain that occurs. A layer of thickness d adds d times a sum: to the DCG the sum of the weights of the documents
+that reach it, and to `ideal` or `worst` the sum of the discounts of as many first ranks. The only unknown of a
+layer is how many unjudged documents reach it. For a given ratio, DCG + worst - ratio * (ideal + worst) is thus a
+sum over layers, and its extreme leads to the extreme ratio in a few steps (Dinkelbach, On Nonlinear Fractional
+Programming, Management Science 13, 1967).
 
 The number of documents that reach a layer cannot rise with the distance from 0. On one side of 0, the best number
 of each layer by itself falls with that distance. On the other side it would rise, and there one number for all
@@ -22,10 +23,13 @@ NEGLIGIBLE_CHANGE = 1e-15  # of the ratio: a smaller one is a rounding error
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers of gains on one side of 0, query after query, from 0 outwards."""
+    """The layers on one side of 0, query after query, from 0 outwards. A layer is a range of gains.
+
+    A document reaches a layer if its gain is at the end of the range that is farther from 0, or beyond.
+    """
 
     query: np.ndarray  # int64[layers]
-    thickness: np.ndarray  # float64[layers]
+    thickness: np.ndarray  # float64[layers], the size of the range
     judged: np.ndarray  # int64[layers]: how many judged documents reach it
     all_reach: np.ndarray  # bool[layers]: every unjudged document reaches it
     none_reach: np.ndarray  # bool[layers]: no unjudged document can reach it
@@ -41,13 +45,13 @@ class Layers:
 class Case:
     """The input of `extreme`: all that the extremes of some queries depend on."""
 
-    dcg_of_judged: np.ndarray  # float64[queries]: what the judged documents add to N
+    dcg_of_judged: np.ndarray  # float64[queries]: what the judged documents add to the DCG
     weights: np.ndarray  # float64[queries, n]: of the unjudged documents, heaviest first; 0 outside the cutoff
     unjudged: np.ndarray  # int64[queries]: the number of unjudged documents
-    above: Layers
-    below: Layers
+    layers_above: Layers  # of gains above 0
+    layers_below: Layers  # of gains below 0
     cumulative_discounts: np.ndarray  # float64[k + 1]: of the first 0, 1, 2, ... ranks, added up
-    worst_counts: bool  # whether W is part of the ratio
+    has_worst_list: bool  # whether `worst` is part of the ratio; else it is 0
 
     @property
     def queries(self) -> int:
@@ -65,8 +69,8 @@ class Case:
             dcg_of_judged=self.dcg_of_judged[rows],
             weights=self.weights[rows, : unjudged.max()],
             unjudged=unjudged,
-            above=self.above.part(first, last),
-            below=self.below.part(first, last),
+            layers_above=self.layers_above.part(first, last),
+            layers_below=self.layers_below.part(first, last),
         )
 
 
@@ -75,8 +79,8 @@ def extreme(case: Case, sign: int) -> np.ndarray:
 
     Queries are processed in chunks, because a layer takes a row as long as there are unjudged documents.
     """
-    layers = np.bincount(case.above.query, minlength=case.queries)
-    layers += np.bincount(case.below.query, minlength=case.queries)
+    layers = np.bincount(case.layers_above.query, minlength=case.queries)
+    layers += np.bincount(case.layers_below.query, minlength=case.queries)
     part = np.cumsum((layers + 1) * (case.weights.shape[1] + 1)) // CELLS_AT_A_TIME
     edges = [*np.flatnonzero(np.diff(part, prepend=-1)), case.queries]
     parts = [_Search(case.part(*edge), sign).ratio() for edge in zip(edges, edges[1:], strict=False)]
@@ -90,103 +94,117 @@ class _Search:
     """
 
     def __init__(self, case: Case, sign: int) -> None:
+        """Prepares the sums for 0 to n unjudged documents whose gain is above 0, or is below 0.
+
+        sign: 1 to search for the greatest nDCG, -1 for the least.
+        """
         self.case, self.sign = case, sign
-        self.count = np.arange(case.weights.shape[1] + 1)  # the number of each column
-        self.too_many = self.count > case.unjudged[:, np.newaxis]  # whether the query has fewer unjudged documents
-        self.others = np.maximum(case.unjudged[:, np.newaxis] - self.count, 0)  # how many more it has, or 0
-        # Sums of the weights of the `count` heaviest unjudged documents, and of the `count` lightest. The latter
-        # is the sum of all less that of the heaviest `others`.
-        heaviest = np.zeros((case.queries, len(self.count)))
+        self.numbers = np.arange(case.weights.shape[1] + 1)  # of unjudged documents: that of each column
+        self.too_many = self.numbers > case.unjudged[:, np.newaxis]  # more than the query has
+        self.remaining = np.maximum(case.unjudged[:, np.newaxis] - self.numbers, 0)  # how many more it has, or 0
+        # The summed weights of so many unjudged documents, the heaviest or the lightest of the query. The lightest
+        # have the weight of all less that of the heaviest `remaining`.
+        heaviest = np.zeros((case.queries, len(self.numbers)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
-        lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.others, axis=1)
-        # The greatest N gives good grades to heavy ranks and bad ones to light ranks, the least the reverse.
-        self.gaining, self.losing = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
-        # The sums of discounts for each layer, [layers, n + 1]: its judged documents take first ranks, too. Those
-        # of the worst list are 0 where W is not part of the ratio.
-        self.ideal = case.first_discounts(case.above.judged[:, np.newaxis] + self.count)
-        self.worst = case.first_discounts(case.below.judged[:, np.newaxis] + self.count) * case.worst_counts
+        lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.remaining, axis=1)
+        # The greatest nDCG has good grades at heavy ranks and bad ones at light ranks, the least the reverse.
+        self.weights_above, self.weights_below = (heaviest, lightest) if sign > 0 else (lightest, heaviest)
+        # The documents that reach a layer (a range of gains: see `Layers`) are the first of the ideal list or of
+        # the worst. The summed discounts of their ranks, where so many unjudged ones join the judged,
+        # [layers, n + 1].
+        above, below = case.layers_above, case.layers_below
+        self.ideal_discounts = case.first_discounts(above.judged[:, np.newaxis] + self.numbers)
+        self.worst_discounts = case.first_discounts(below.judged[:, np.newaxis] + self.numbers)
+        self.worst_discounts *= case.has_worst_list
 
     def ratio(self) -> np.ndarray:
         """The extreme ratio of each query, float64[queries]."""
         ratio = np.full(self.case.queries, 0.0 if self.sign > 0 else 1.0)
         for step in range(MOST_STEPS):
-            next_ratio = self._ratio_of(*self._best(ratio), ratio)
-            # After the first step the ratio can only improve; without W, the first can go either way.
+            next_ratio = self._ratio_of(*self._best_numbers(ratio), ratio)
+            # After the first step the ratio can only improve; without a worst list, the first can go either way.
             better = self.sign * (next_ratio - ratio) > NEGLIGIBLE_CHANGE if step else next_ratio != ratio
             if not better.any():
                 break
             ratio = np.where(better, next_ratio, ratio)
         return ratio
 
-    def _best(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best number of unjudged documents that reach each layer above 0, and below 0: int64[layers] each.
+    def _best_numbers(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many unjudged documents best reach each layer above 0, and each below 0: int64[layers] each.
 
-        The best numbers make N + W - z (I + W) greatest or, in the search for the least ratio, least. That sum is
-        the same as N - z I + (1 - z) W. z is `ratio`, float64[queries].
+        A layer is a range of gains. The best numbers make DCG + worst - ratio * (ideal + worst) greatest or, in
+        the search for the least ratio, least. That is the same as DCG - ratio * ideal + (1 - ratio) * worst, in
+        which `ideal` is a sum over the layers above 0, and `worst` over those below. ratio: float64[queries].
         """
-        case = self.case
-        # Each layer has its own best number above 0 for the greatest ratio, and below 0 for the least one. On the
-        # other side one number is best for all layers: see the module docstring.
-        own_above = self.sign > 0
-        # Documents below 0 take their weights away from N, hence the sign.
-        above = self._table(case.above, self.gaining, self.ideal, -ratio)
-        below = self._table(case.below, -self.losing, self.worst, 1 - ratio)
-        sum_above, reach_above = self._summed(above, case.above, own_above)
-        sum_below, reach_below = self._summed(below, case.below, not own_above)
-        # Both sides share the unjudged documents: `split` of them are above 0, the rest below. So column i of
-        # `total` is the sum of i documents above 0 and of the `others` below.
-        total = sum_above + np.take_along_axis(sum_below, self.others, axis=1)
-        total[self.too_many] = -np.inf  # a query cannot have more above 0 than it has unjudged documents
-        split = total.argmax(axis=1)
+        above, below = self.case.layers_above, self.case.layers_below
+        # What each layer adds, by the number of unjudged documents. Below 0 their weights are taken from the DCG.
+        terms_above = self._terms(above, self.weights_above, self.ideal_discounts, -ratio)
+        terms_below = self._terms(below, -self.weights_below, self.worst_discounts, 1 - ratio)
+        # No more documents can reach a layer than the one before it, nearer to 0. For the greatest ratio, the best
+        # numbers of single layers keep to this above 0. Below 0 they would rise, and then one number for all
+        # layers is best. For the least ratio it is the reverse.
+        sum_above, reaching_above = self._best_sum(above, terms_above, own_numbers=self.sign > 0)
+        sum_below, reaching_below = self._best_sum(below, terms_below, own_numbers=self.sign < 0)
+        # Column i: i unjudged documents have gains above 0, and the `remaining` ones below.
+        total = sum_above + np.take_along_axis(sum_below, self.remaining, axis=1)
+        total[self.too_many] = -np.inf
+        number_above = total.argmax(axis=1)
+        number_below = self.case.unjudged - number_above
         return (
-            _column(reach_above, split[case.above.query]),
-            _column(reach_below, (case.unjudged - split)[case.below.query]),
+            _column(reaching_above, number_above[above.query]),
+            _column(reaching_below, number_below[below.query]),
         )
 
-    def _table(self, layers: Layers, weights: np.ndarray, of_ranks: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """What each layer adds when 0 to n unjudged documents reach it, times `sign`, float64[layers, n + 1].
+    def _terms(self, layers: Layers, weights: np.ndarray, discounts: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """What each layer adds to DCG - ratio * ideal + (1 - ratio) * worst, times `sign`: float64[layers, n + 1].
 
-        It adds thickness × (weights + times × of_ranks) to N + W - z (I + W). weights: float64[queries, n + 1],
-        those of the documents, in N; of_ranks: float64[layers, n + 1], the discounts of the first ranks, in I or
-        W; times: float64[queries], -z for I, 1 - z for W.
+        Column i is for i unjudged documents that reach the layer, which is a range of gains. It adds the size of
+        this range, `thickness`, times (weights + factor * discounts).
+
+        weights: float64[queries, n + 1], of the i documents in the DCG.
+        discounts: float64[layers, n + 1], of all documents that reach the layer, in the ideal or the worst list.
+        factor: float64[queries], -ratio for the ideal list, 1 - ratio for the worst.
         """
-        of_gain_1 = weights[layers.query] + times[layers.query, np.newaxis] * of_ranks
-        table = of_gain_1 * layers.thickness[:, np.newaxis]
-        table *= self.sign  # so that the greatest number is the best one also for the least ratio
+        at_thickness_1 = weights[layers.query] + factor[layers.query, np.newaxis] * discounts
+        terms = at_thickness_1 * layers.thickness[:, np.newaxis]
+        terms *= self.sign  # so that the greatest number is the best one also for the least ratio
         # The number is fixed where no unjudged document can reach a layer, or every one does: 0, or all of them.
-        table[layers.none_reach] = table[layers.none_reach, :1]
+        terms[layers.none_reach] = terms[layers.none_reach, :1]
         unjudged = self.case.unjudged[layers.query[layers.all_reach]]
-        table[layers.all_reach] = table[layers.all_reach, unjudged][:, np.newaxis]
-        return table
+        terms[layers.all_reach] = terms[layers.all_reach, unjudged][:, np.newaxis]
+        return terms
 
-    def _summed(self, table: np.ndarray, layers: Layers, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _best_sum(self, layers: Layers, terms: np.ndarray, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
         """The best sum of a query's layers, and how many unjudged documents then reach each of them.
 
-        float64[queries, n + 1] and int64[layers, n + 1], with a column for 0 to n unjudged documents on this side
-        of 0. table: as from `_table`. own_numbers: each layer is reached by as many of the documents of the column
-        as are best for it; otherwise by all documents of the column.
+        float64[queries, n + 1] and int64[layers, n + 1]. A layer is a range of gains, here on one side of 0, above
+        or below. Column i is for i unjudged documents with gains on this side. terms: what each layer adds to the
+        sum, from `_terms`. own_numbers: each layer is reached by as many of the i documents as are best for it;
+        otherwise all i reach every layer.
         """
-        best = table
-        reaching = np.tile(self.count, (len(table), 1))
+        best = terms
+        reaching = np.tile(self.numbers, (len(terms), 1))
         if own_numbers:
-            # The greatest value so far from column 0 on, and the last column so far that has it.
-            best = np.maximum.accumulate(table, axis=1)
-            reaching = np.maximum.accumulate(np.where(table == best, reaching, 0), axis=1)
-        # Layers that none or all reach in any case. Their rows of `table` are constant, so `best` is right.
+            # Of i documents 0 to i can reach a layer: the best of columns 0 to i, and the last column that has it.
+            best = np.maximum.accumulate(terms, axis=1)
+            reaching = np.maximum.accumulate(np.where(terms == best, reaching, 0), axis=1)
+        # Layers that none or all reach in any case. Their rows of `terms` are constant, so `best` is right.
         reaching[layers.none_reach] = 0
         reaching[layers.all_reach] = self.case.unjudged[layers.query[layers.all_reach], np.newaxis]
-        total = np.zeros((self.case.queries, len(self.count)))
+        total = np.zeros((self.case.queries, len(self.numbers)))
         first = np.flatnonzero(np.diff(layers.query, prepend=-1))  # the first layer of each query
         total[layers.query[first]] = np.add.reduceat(best, first, axis=0)
         return total, reaching
 
-    def _ratio_of(self, above: np.ndarray, below: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    def _ratio_of(
+        self, reaching_above: np.ndarray, reaching_below: np.ndarray, otherwise: np.ndarray
+    ) -> np.ndarray:
         """The ratio for these numbers of unjudged documents in each layer; `otherwise` where it is 0 / 0."""
-        case = self.case
-        dcg = case.dcg_of_judged + self._sum(case.above, self.gaining[case.above.query, above])
-        dcg -= self._sum(case.below, self.losing[case.below.query, below])
-        ideal = self._sum(case.above, _column(self.ideal, above))
-        worst = self._sum(case.below, _column(self.worst, below))
+        above, below = self.case.layers_above, self.case.layers_below
+        dcg = self.case.dcg_of_judged + self._sum(above, self.weights_above[above.query, reaching_above])
+        dcg -= self._sum(below, self.weights_below[below.query, reaching_below])
+        ideal = self._sum(above, _column(self.ideal_discounts, reaching_above))
+        worst = self._sum(below, _column(self.worst_discounts, reaching_below))
         return np.divide(dcg + worst, ideal + worst, out=otherwise.copy(), where=ideal + worst > 0)
 
     def _sum(self, layers: Layers, values: np.ndarray) -> np.ndarray:

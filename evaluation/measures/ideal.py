@@ -52,12 +52,20 @@ def _sorted_lists(
     It has the documents with a gain above 0 (in the worst list, below 0); under minmax_closed all that are judged.
     """
     gains = gain(grade, options)
-    sort_value = -gains if end == "best" else gains  # ascending in the list
-    is_listed = ~np.isnan(grade) if options.negatives == "minmax_closed" else sort_value < 0
+    priority = gains if end == "best" else -gains  # the largest comes first
+    is_listed = ~np.isnan(grade) if options.negatives == "minmax_closed" else priority > 0
     listed = np.flatnonzero(is_listed)
-    order = listed[np.lexsort((sort_value[listed], query[listed]))]
+    order = listed[np.lexsort((-priority[listed], query[listed]))]
     query = query[order]
     first = np.searchsorted(query, np.arange(queries))  # the first row of each query
     rank = np.arange(len(order)) - first[query] + 1
-    # `document` is not put into this order: `order` says where in it the document of each row is.
-    return GradedLists(queries, query, rank, document, order, grade[order], gains[order], discount(rank, options))
+    return GradedLists(
+        queries,
+        query,
+        rank,
+        documents=document,
+        row=order,  # where in `documents` the document of each rank is: few measures need it in order
+        grade=grade[order],
+        gain=gains[order],
+        discount=discount(rank, options),
+    )

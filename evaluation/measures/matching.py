@@ -9,8 +9,8 @@ from .arrays import Judgments, Rankings, pair_key
 
 HASH_MULTIPLIER = np.uint32(0x9E3779B1)  # odd, with well mixed bits
 ROWS_AT_A_TIME = 1 << 16  # rows whose arrays fit into the processor's cache
-PLACES_FOR_EACH = 32  # places of the hash table for each judged document
-MOST_BITS = 13  # of the number of places of one query
+SLOTS_FOR_EACH = 32  # slots of the hash table for each judged document
+MOST_BITS = 13  # of the number of a slot of one query
 
 
 def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndarray]:
@@ -20,8 +20,10 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
     """
     if judgments.queries != rankings.queries:
         raise ValueError(f"judgments of {judgments.queries} queries, rankings of {rankings.queries}.")
-    table = judgments.remember("table", lambda: Table.of(judgments.queries, judgments.query, judgments.document))
-    row, judgment = table.meet(rankings.offsets, rankings.documents)
+    table = judgments.remember(
+        "table", lambda: HashTable.of(judgments.queries, judgments.query, judgments.document)
+    )
+    row, judgment = table.rows_with(rankings.offsets, rankings.documents)
     uses = np.bincount(judgment, minlength=1)  # of each judgment; one number at least, for `max`
     if uses.max() > 1:
         query, document = judgments.query[uses.argmax()], judgments.document[uses.argmax()]
@@ -30,19 +32,19 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class HashTable:
     """A hash table of numbers by query: the judged documents, in which the documents of rankings are looked up.
 
-    Each query has 2**bits places, about 32 for each of its numbers, so that most other numbers hit an empty
-    place. Rows come query by query, so that lookups are local in memory.
+    Each query has 2**bits slots, about 32 for each of its numbers, so that most other numbers hit an empty
+    slot. Rows come query by query, so that lookups are local in memory.
     """
 
     query: np.ndarray  # int64[n], ascending
     number: np.ndarray  # int64[n], within a query ascending, each once
     bits: int
-    # unsigned[queries << bits], for each place: 0 empty, i the i-th number of the query, the maximum: a collision
-    ordinals: np.ndarray
-    first: np.ndarray  # int64[queries]: where a query's numbers begin
+    # unsigned[queries << bits], for each slot: 0 empty, i the i-th number of the query, the maximum: a collision
+    entries: np.ndarray
+    first_index: np.ndarray  # int64[queries]: where in `number` a query's numbers begin
 
     @cached_property
     def key(self) -> np.ndarray:
@@ -50,28 +52,32 @@ class Table:
         return pair_key(self.query, self.number)
 
     @cached_property
-    def base(self) -> np.ndarray:
-        """The first place of each query, in the smallest numbers that hold all places."""
-        first = np.arange(len(self.first)) << self.bits
-        return first.astype(np.uint32) if len(self.ordinals) <= 1 << 32 else first
+    def first_slot(self) -> np.ndarray:
+        """The first slot of each query, in the smallest numbers that hold all slots."""
+        first = np.arange(len(self.first_index)) << self.bits
+        return first.astype(np.uint32) if len(self.entries) <= 1 << 32 else first
 
     @classmethod
-    def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "Table":
-        """The table of these numbers, int64[n], of queries 0 to queries - 1. query: int64[n], ascending."""
-        wanted_places = max(query.size, 1) / max(queries, 1) * PLACES_FOR_EACH  # of each query
-        # At least 2**4 places, at most 2**MOST_BITS.
-        bits = int(np.clip(np.ceil(np.log2(wanted_places)), 4, MOST_BITS))
-        first = np.searchsorted(query, np.arange(queries))
-        place = _spread(number, bits) + (query << bits)
-        ordinal = np.arange(len(place)) - first[query] + 1
-        # A type that holds one more than the largest ordinal, so that its maximum can mark a collision.
-        ordinals = np.zeros(queries << bits, np.min_scalar_type(int(ordinal.max(initial=0)) + 1))
-        ordinals[place] = ordinal
-        places, uses = np.unique(place, return_counts=True)
-        ordinals[places[uses > 1]] = np.iinfo(ordinals.dtype).max
-        return cls(query, number, bits, ordinals, first)
+    def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "HashTable":
+        """The hash table in which `rows_with` looks numbers up, each within its query.
 
-    def meet(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        query, number: as the fields; queries: how many there are, also without a number.
+        """
+        wanted_slots = max(query.size, 1) / max(queries, 1) * SLOTS_FOR_EACH  # of each query
+        # At least 2**4 slots, at most 2**MOST_BITS.
+        bits = int(np.clip(np.ceil(np.log2(wanted_slots)), 4, MOST_BITS))
+        slot = (query << bits) + _hashed(number, bits)
+        first_index = np.searchsorted(query, np.arange(queries))
+        entry = np.arange(len(query)) - first_index[query] + 1  # within the query from 1, since 0 is an empty slot
+        # A type that holds one more than the largest entry, so that its maximum can mark a collision.
+        entries = np.zeros(queries << bits, np.min_scalar_type(int(entry.max(initial=0)) + 1))
+        entries[slot] = entry
+        # Several numbers in one slot are a collision: `rows_with` finds them by a binary search instead.
+        slots, uses = np.unique(slot, return_counts=True)
+        entries[slots[uses > 1]] = np.iinfo(entries.dtype).max
+        return cls(query, number, bits, entries, first_index)
+
+    def rows_with(self, offsets: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows of `numbers` whose number is in the table, ascending, and the index of each in `self.number`.
 
         Query i has the rows offsets[i] to offsets[i + 1] - 1 of `numbers`.
@@ -79,12 +85,12 @@ class Table:
         if not numbers.size:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         edges = _edges(offsets)  # of chunks of queries
-        # The same buffers for every chunk: fresh memory pages for each would take a fifth of the time.
+        # The buffers that `_hits` computes in, shared: fresh memory for each chunk would take a fifth of the time.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
-        buffers = tuple(np.empty(rows, dtype) for dtype in (self.base.dtype, np.intp, self.ordinals.dtype))
+        buffers = tuple(np.empty(rows, dtype) for dtype in (self.first_slot.dtype, np.intp, self.entries.dtype))
         hits = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
         row, index, query = (np.concatenate(columns) for columns in zip(*hits, strict=True))
-        # Several numbers of the query share these places: only a search by number tells whether one is meant.
+        # The index is -1 where several numbers of the query share the slot: `_search` finds the one, or none.
         collided = np.flatnonzero(index < 0)
         if not collided.size:
             return row, index
@@ -95,24 +101,27 @@ class Table:
     def _hits(
         self, offsets: np.ndarray, numbers: np.ndarray, first: int, last: int, buffers: tuple[np.ndarray, ...]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows of queries first to last - 1 that hit a number, its index (-1: a collision), and their queries.
+        """The rows of queries first to last - 1 whose slot has their number, or a collision that may hide it.
 
-        buffers: those of `meet`, for a place in as few bits as it takes, a place as an index, and an ordinal, of
-        each row. They are overwritten.
+        Returns these rows, the index of each in `self.number`, -1 for a collision, and the query of each.
+        offsets, numbers: as in `rows_with`. buffers: overwritten with the slot of each row, in as few bits as it
+        takes, the slot as an index, and the entry of the slot.
         """
         start, end = offsets[first], offsets[last]
-        narrow_place, place, ordinal = (buffer[: end - start] for buffer in buffers)
-        _spread(numbers[start:end], self.bits, out=narrow_place)
-        narrow_place += np.repeat(self.base[first:last], np.diff(offsets[first : last + 1]))
-        place[:] = narrow_place
-        self.ordinals.take(place, out=ordinal, mode="clip")  # with "raise" it would make a copy first
-        hit = _places_of_true(ordinal != 0)  # where the place is not empty
-        ordinal, query = ordinal[hit], (place[hit] >> self.bits).astype(np.int64)
-        index = self.first[query] + ordinal - 1
-        index[ordinal == np.iinfo(ordinal.dtype).max] = -1  # a collision
-        row = hit + start
-        # A number that is not in the table may have the place of one that is.
-        is_hit = (self.number[index] == numbers[row]) | (index < 0)
+        narrow_slot, slot, entry = (buffer[: end - start] for buffer in buffers)
+        # A slot is the first one of the query plus the hash of the number, which has `bits` bits.
+        _hashed(numbers[start:end], self.bits, out=narrow_slot)
+        narrow_slot += np.repeat(self.first_slot[first:last], np.diff(offsets[first : last + 1]))
+        slot[:] = narrow_slot
+        self.entries.take(slot, out=entry, mode="clip")  # with "raise" it would make a copy first
+        in_use = _places_of_true(entry != 0)
+        entry, row = entry[in_use], in_use + start
+        query = (slot[in_use] >> self.bits).astype(np.int64)
+        index = self.first_index[query] + entry - 1  # entry i is the i-th number of the query
+        is_collision = entry == np.iinfo(entry.dtype).max
+        index[is_collision] = -1
+        # A number that is not in the table may have the slot of one that is.
+        is_hit = is_collision | (self.number[index] == numbers[row])
         return row[is_hit], index[is_hit], query[is_hit]
 
     def _search(self, query: np.ndarray, number: np.ndarray) -> np.ndarray:
@@ -121,7 +130,7 @@ class Table:
         return np.where((self.number[index] == number) & (self.query[index] == query), index, -1)
 
 
-def _spread(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.ndarray:
+def _hashed(number: np.ndarray, bits: int, out: np.ndarray | None = None) -> np.ndarray:
     """The hash of each number, from 0 to 2**bits - 1."""
     mixed = np.multiply(number.astype(np.uint32, copy=False), HASH_MULTIPLIER, out=out)
     mixed >>= mixed.dtype.type(32 - bits)

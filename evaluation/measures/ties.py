@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .arrays import Rankings, distinct, groups, pair_key, pair_of
-from .matching import Table
+from .matching import HashTable
 
 
 def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties: str) -> np.ndarray:
@@ -18,23 +18,25 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
     if ties == "trec_eval_9":  # it compares scores in 32 bits; too large ones become infinite
         with np.errstate(over="ignore"):
             rankings = replace(rankings, scores=rankings.scores.astype(np.float32))
-    negated = -rankings.scores  # so that the best score sorts first; sorted below within each query
-    sought = negated[row]  # a copy, which stays in the order of the rows
+    negated = -rankings.scores  # so that the best score sorts first
+    sought = negated[row]  # a copy, which stays in the order of the rows when `negated` is sorted
     rises = (rankings.scores[1:] > rankings.scores[:-1]) & (rankings.query[1:] == rankings.query[:-1])
     is_unsorted = rises.any()
-    starts = rankings.offsets.tolist()  # of the queries in the rankings, then their end
-    starts_in_row = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()  # of the queries in `row`
-    first = np.empty(len(row), np.int64)  # the first place with the score that is sought
+    # Where each query begins in the rankings and in `row`, and the ends.
+    edges = rankings.offsets.tolist()
+    row_edges = np.searchsorted(query, np.arange(rankings.queries + 1)).tolist()
+    first_place = np.empty(len(row), np.int64)  # for each of `row`, the first place in `negated` with its score
     for number in range(rankings.queries):
-        of_query = negated[starts[number] : starts[number + 1]]
+        of_query = negated[edges[number] : edges[number + 1]]  # a view
         if is_unsorted:
-            of_query.sort()  # a view: this sorts the query's part of `negated`
-        rows = slice(starts_in_row[number], starts_in_row[number + 1])
-        first[rows] = starts[number] + of_query.searchsorted(sought[rows])
-    rank = first - rankings.offsets[query] + 1
-    # Tied are rows whose score stands at the next place as well.
-    has_next = np.flatnonzero(first + 1 < rankings.offsets[query + 1])
-    tied = has_next[negated[first[has_next] + 1] == sought[has_next]]
+            of_query.sort()  # sorts this query's part of `negated`
+        rows = slice(row_edges[number], row_edges[number + 1])
+        first_place[rows] = edges[number] + of_query.searchsorted(sought[rows])
+    rank = first_place - rankings.offsets[query] + 1
+    # A row is tied if the next place is of the same query and has the same score.
+    next_place = first_place + 1
+    has_next = np.flatnonzero(next_place < rankings.offsets[query + 1])
+    tied = has_next[negated[next_place[has_next]] == sought[has_next]]
     if tied.size:
         rank[tied] += _number_before_by_tiebreak(rankings, row[tied], query[tied])
     return rank
@@ -50,21 +52,29 @@ def by_score(rankings: Rankings, ties: str) -> Rankings:
 
 def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The number of documents with the same score that come before each of these rows by tiebreak, int64[rows]."""
-    # A hash table finds the rows of the rankings with one of the wanted scores. It takes numbers of 32 bits, to
-    # which the 64 bits of a score are folded.
-    bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0: the two have different bits
-    folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
-    wanted_query, wanted = pair_of(distinct(pair_key(query, folded[row])))
-    table = Table.of(rankings.queries, wanted_query, wanted.astype(np.uint32))
-    sharing, number = table.meet(rankings.offsets, folded)  # rows, and which query and folded score each has
-    score = rankings.scores[sharing]  # scores that differ may be folded to one number
+    sharing, number = _rows_with_scores_of(rankings, row, query)
+    score = rankings.scores[sharing]
     # ~x reverses the order of integers without the overflow of -x.
     order = np.lexsort((~np.asarray(rankings.tiebreak)[sharing], score, number))
     starts, size = groups(number[order], score[order])  # of equal scores of one query, the largest tiebreak first
-    # For each of `sharing`: its place in `order` less the first place of its group.
+    place_in_group = np.arange(len(order)) - np.repeat(starts, size)
     before = np.empty(len(order), np.int64)
-    before[order] = np.arange(len(order)) - np.repeat(starts, size)
+    before[order] = place_in_group  # of each of `sharing`
     return before[np.searchsorted(sharing, row)]  # `sharing` ascends, and has every one of `row`
+
+
+def _rows_with_scores_of(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows with the score of one of `row` in the same query, ascending, and a number for each: int64[n] both.
+
+    The number is the same for equal scores of one query. Since scores are folded to 32 bits, a few rows have
+    another score than any of `row`, or the number of another score. query: of each of `row`.
+    """
+    bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0: the two have different bits
+    # The hash table takes numbers of 32 bits, so both halves of a score are folded into one.
+    folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
+    wanted_query, wanted = pair_of(distinct(pair_key(query, folded[row])))
+    table = HashTable.of(rankings.queries, wanted_query, wanted.astype(np.uint32))
+    return table.rows_with(rankings.offsets, folded)
 
 
 def by_score_only(rankings: Rankings) -> tuple[Rankings, np.ndarray]:

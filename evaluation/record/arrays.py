@@ -32,8 +32,8 @@ class Record:
     left_out_queries: Sequence[dict] = ()
 
     @cached_property
-    def unrated(self) -> "Record":
-        """The record without ratings, for the cache: ratings change most often."""
+    def without_ratings(self) -> "Record":
+        """The record with ratings=None, for the cache: ratings change most often."""
         return replace(self, ratings=None)
 
     def places(self, queries: Iterable[int]) -> np.ndarray:

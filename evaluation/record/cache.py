@@ -73,7 +73,7 @@ def read(collection: Collection, source: Source, version: Version | None = None)
     def update(old: Record, changed_queries: list[int]) -> Record:
         part = record.part(collection, old, changed_queries)  # the record of these queries alone
         ratings = old.ratings.renewed(old.places(changed_queries), part.ratings)
-        # The `values` of `part` are those of all grades, and the weights of all raters.
+        # Even in `part`, `values` has all grades and raters of the collection, so it replaces the old one whole.
         return replace(old, ratings=ratings, values=part.values)
 
     data = _current(_records, collection, version, (source.systems, source.ties), load, update)
@@ -96,7 +96,8 @@ def columns(
 
     def compute_all() -> Columns:
         data, judgments = read(collection, source, version)
-        return Columns(data.unrated, compute(data, judgments))
+        # Kept without ratings, since `update` reads those of the changed queries again.
+        return Columns(data.without_ratings, compute(data, judgments))
 
     def update(old: Columns, changed_queries: list[int]) -> Columns:
         part = record.part(collection, old.record, changed_queries)  # the record of these queries alone

@@ -64,6 +64,7 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
     Eight database queries, or nine where the queries were drawn from a log, and one for each 20,000 of these keys.
     ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
+    # Queries of a sample drawn from a log may not be in the collection: a mean over all searches counts them, too.
     queries, left_out_queries = with_draw(collection, queries_of(collection))
     chosen = _systems(collection, systems)
     rankings = rankings_of(chosen, queries, with_scores=ties != "rank")

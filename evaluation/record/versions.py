@@ -24,7 +24,7 @@ class Version(NamedTuple):
     collection: int
     created_at: datetime  # tells the collection from one with the same pk whose creation was rolled back
     slug: str
-    whole: int  # rises with every change but those of judgments of single queries
+    collection_version: int  # rises with every change but those of judgments of single queries
     acts: dict[int | None, int]  # the id of the last act by rater; under None, of the last decision
 
     @property
@@ -40,7 +40,7 @@ class Version(NamedTuple):
     @property
     def number(self) -> int:
         """A number that rises with every change."""
-        return self.whole + sum(self.acts.values())
+        return self.collection_version + sum(self.acts.values())
 
 
 def version(collection: Collection) -> Version:
@@ -53,10 +53,11 @@ def version(collection: Collection) -> Version:
         rows = cursor.fetchall()
     if not rows:
         raise Collection.DoesNotExist
-    # A row for each rater: the fields of `basis`, the last decision, the rater, and the last act of the rater.
-    pk, created_at, slug, whole, last_decision, _, _ = rows[0]
+    # A row for each rater: five columns of the collection, the same in all rows, the rater, and their last act.
+    pk, created_at, slug, collection_version, last_decision, _, _ = rows[0]
     last_acts = {rater: act for *_, rater, act in rows if act}
-    return Version(pk, created_at, slug, whole, acts={None: last_decision, **last_acts})  # decisions have no rater
+    acts = {None: last_decision, **last_acts}  # decisions have no rater
+    return Version(pk, created_at, slug, collection_version, acts)
 
 
 def changed_queries(collection: Collection, since: Version, now: Version) -> list[int] | None:

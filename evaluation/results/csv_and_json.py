@@ -189,7 +189,7 @@ def _by_rank(split: Difference) -> dict:
         "one_ideal": split.one_ideal,
         "parts": [
             {"rank": part.rank, "first": part.first, "second": part.second, "difference": part.difference}
-            for part in (split.empty, *split.parts)
+            for part in (split.of_empty_list, *split.parts)
         ],
     }
 

@@ -72,7 +72,7 @@ def table_rows(splits: Sequence[Difference], discounts: Mapping[int, float]) -> 
     widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)  # of the bars
     rows = []
     # With negative gains the worst list, whose nDCG is 0, can be worse than an empty one: that is then above 0.
-    empty_lists = [split.empty for split in splits]
+    empty_lists = [split.of_empty_list for split in splits]
     if any(part.first or part.second for part in empty_lists):
         rows.append(table_row("Empty list", empty_lists, widest))
     for rank in range(1, min(depth, SHOWN_RANKS) + 1):
@@ -135,7 +135,7 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
         text = format_html("{}; it wins back {}", text, wins)
     # How far `lower` is above `higher` before the first rank: 0.1 for "its value starts 0.1000 higher". A list
     # starts with the value of an empty one, which depends on its ideal list.
-    head_start = sign * split.empty.difference
+    head_start = sign * split.of_empty_list.difference
     if abs(head_start) >= LEAST_VISIBLE:
         size = f"{decimals(abs(head_start))} {'higher' if head_start > 0 else 'lower'}"
         text = format_html("{}; because the ideal lists differ, its value starts {}", text, size)

@@ -36,7 +36,7 @@ def test_a_worked_difference():
     # c a: -1 / 4.630930 and 3 / log2(3) / 4.630930; a d b: 3 / 4.630930, 1 / log2(3) / 4.630930, nothing
     assert adds(found) == [(1, -0.215939, 0.647818), (2, 0.408728, 0.136243), (3, 0, 0)]
     assert [round(part.difference, 6) for part in found.parts] == [0.863757, -0.272485, 0]
-    assert (found.empty.first, found.empty.second) == pytest.approx((0.215939, 0.215939), abs=1e-6)
+    assert (found.of_empty_list.first, found.of_empty_list.second) == pytest.approx((0.215939, 0.215939), abs=1e-6)
     assert (found.first, found.second) == pytest.approx((0.408728, 1), abs=1e-6)
     assert found.difference == pytest.approx(0.591272, abs=1e-6)
     assert found.one_ideal
@@ -46,14 +46,14 @@ def test_dcg_and_cg_are_split_into_what_each_rank_adds():
     assert adds(split(HILL, list("ca"), list("adb"), "DCG")) == [(1, -1, 3), (2, 1.892789, 0.63093), (3, 0, 0)]
     found = split(HILL, list("ca"), list("adb"), "CG")
     assert adds(found) == [(1, -1, 3), (2, 3, 1), (3, 0, 0)]
-    assert (found.empty.first, found.empty.second, found.first, found.second) == (0, 0, 2, 4)
+    assert (found.of_empty_list.first, found.of_empty_list.second, found.first, found.second) == (0, 0, 2, 4)
 
 
 def test_measured_on_ideals_of_their_own_an_empty_list_has_its_part_of_the_difference():
     # c a: IDCG 3, W -1; a d b: IDCG 3.630930, W 0
     found = split(HILL, list("ca"), list("adb"), ideal="retrieved")
     assert not found.one_ideal
-    assert (found.empty.first, found.empty.second) == (0.25, 0)
+    assert (found.of_empty_list.first, found.of_empty_list.second) == (0.25, 0)
     assert [part.first for part in found.parts] == pytest.approx([-0.25, 0.473197, 0], abs=1e-6)
     assert found.difference == pytest.approx(1 - (0.892789 + 1) / 4, abs=1e-6)
 
@@ -118,7 +118,7 @@ def test_the_parts_add_up_to_each_value_and_to_the_difference(measure):
         if found is None:
             continue
         seen += 1
-        parts = [found.empty, *found.parts]
+        parts = [found.of_empty_list, *found.parts]
         size = max(1, fsum(abs(part.first) + abs(part.second) for part in parts))
         assert fsum(part.first for part in parts) == pytest.approx(values[0], abs=1e-12 * size)
         assert fsum(part.second for part in parts) == pytest.approx(values[1], abs=1e-12 * size)
@@ -126,5 +126,5 @@ def test_the_parts_add_up_to_each_value_and_to_the_difference(measure):
         assert total == pytest.approx(values[1] - values[0], abs=1e-12 * size)
         assert found.one_ideal or options.ideal == "retrieved"
         if found.one_ideal:
-            assert found.empty.difference == 0
+            assert found.of_empty_list.difference == 0
     assert seen > len(WAYS) / 3
