@@ -19,13 +19,12 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
 
     The order is settled where the chance that it is wrong is at most MOST_CHANCE_OF_WRONG. The forecast shrinks
     the covariance of the means and keeps the means. level: int64[pairs], -1 = unjudged; askable: bool[pairs], what
-    can still be judged; estimate: one with a covariance.
+    can still be judged; estimate: one with a covariance, so that some pairs are unjudged.
     """
     remaining_share = remaining_variance(pool, level, askable)
     unjudged = int((level == UNJUDGED).sum())
-    # About NUMBERS_TRIED whole numbers from 5 to `unjudged`, each larger by about the same factor. Where fewer are
-    # unjudged, 5 and 6 are tried: the result can then be greater than `unjudged`.
-    for more in np.unique(np.geomspace(5, max(unjudged, 6), NUMBERS_TRIED).round().astype(int)):
+    # About NUMBERS_TRIED whole numbers from 5 to `unjudged`, each larger by about the same factor.
+    for more in np.unique(np.geomspace(min(5, unjudged), unjudged, NUMBERS_TRIED).round().astype(int)):
         chance_of_wrong, _ = order_chances(estimate.mean, estimate.covariance * remaining_share(more))
         if chance_of_wrong <= MOST_CHANCE_OF_WRONG:
             return int(more)

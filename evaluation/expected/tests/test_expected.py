@@ -228,6 +228,8 @@ def test_what_is_left_to_doubt_falls_as_that_of_a_sample():
     wide = replace(told, mean=np.array([0.5, 0.5, 0.5]), covariance=np.eye(3))
     assert judgments_to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 1e-8)) == 5
     assert judgments_to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 100)) == left
+    level[np.flatnonzero(level < 0)[2:]] = 0
+    assert judgments_to_settle(found.pool, level, level < 0, replace(wide, covariance=np.eye(3) * 1e-8)) == 2
 
 
 def test_newton_alone_diverges_and_backtracking_does_not(monkeypatch):
