@@ -32,7 +32,7 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
     Equal times are sorted by token. `after`: the time and the token of an answer; only those after it are read.
     """
     ratings = Rating.objects.filter(rater__in=raters).annotate(at=F("created_at"), task_token=F("pair__token"))
-    # The answers of the rater to the repeat of the outer query: a changed answer is another event.
+    # The rater's answers to the repeat of the outer query, without undone ones. A changed answer is another event.
     events_of_repeat = RatingEvent.objects.standing().filter(
         rater=OuterRef("rater"), pair=OuterRef("pair"), kind=OuterRef("kind")
     )
@@ -41,9 +41,11 @@ def answers(raters: Iterable[Rater], *, after: tuple[datetime, UUID] | None = No
     # A repeat has a token of its own, by which its rater knows it, so the token of its pair is not used.
     repeats = answered_repeats(raters).annotate(at=Subquery(first_time), task_token=F("token"))
     return merge(
-        _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), of_ratings),
-        _read_after(after, of_checks(repeats), of_repeats),
-        key=lambda answer: (answer.rating.created_at, answer.token.hex),  # tokens as both databases sort them
+        _read_after(after, ratings.select_related("grade", *JOINS_OF_PAIR), ratings_as_answers),
+        _read_after(after, with_event_and_pair(repeats), repeats_as_answers),
+        # `at` and `task_token` of the row: an answer to a repeat, too, has the time of the first answer as its
+        # `created_at`. Both databases sort tokens as `hex` does.
+        key=lambda answer: (answer.rating.created_at, answer.token.hex),
     )
 
 
@@ -66,7 +68,8 @@ def latest(rater: Rater, text: str, grade: Grade | None) -> QuerySet:
     """The keys of the rater's answers, for `look_up`, the latest first: (time, 1 for a repeat or 0, id).
 
     Only answers for queries that have `text` in their text and, if there is a `grade`, only those with it.
-    Only the rows of one page are joined: joining a hundred thousand before the sort would take seconds.
+    All rows are sorted, but only `look_up` reads the documents and collections, for the keys of one page: to read
+    those of a hundred thousand rows before the sort would take seconds.
     """
     ratings = Rating.objects.filter(rater=rater, pair__query__text__icontains=text)
     repeats = answered_repeats([rater]).filter(pair__query__text__icontains=text)
@@ -86,9 +89,9 @@ def look_up(keys: Iterable[tuple[datetime, int, int]]) -> list[Answer]:
     rating_ids = [pk for _, is_repeat, pk in keys if not is_repeat]
     check_ids = [pk for _, is_repeat, pk in keys if is_repeat]
     ratings = list(without_text(Rating.objects.select_related("grade", *JOINS_OF_PAIR).filter(pk__in=rating_ids)))
-    repeats = list(without_text(of_checks(Check.objects.filter(pk__in=check_ids, event__isnull=False))))
-    by_key = {(0, row.pk): answer for row, answer in zip(ratings, of_ratings(ratings), strict=True)}
-    by_key |= {(1, row.pk): answer for row, answer in zip(repeats, of_repeats(repeats), strict=True)}
+    repeats = list(without_text(with_event_and_pair(Check.objects.filter(pk__in=check_ids, event__isnull=False))))
+    by_key = {(0, row.pk): answer for row, answer in zip(ratings, ratings_as_answers(ratings), strict=True)}
+    by_key |= {(1, row.pk): answer for row, answer in zip(repeats, repeats_as_answers(repeats), strict=True)}
     return [by_key[is_repeat, pk] for _, is_repeat, pk in keys if (is_repeat, pk) in by_key]
 
 
@@ -96,7 +99,7 @@ def answered_repeats(raters: Iterable[Rater]) -> QuerySet:
     return Check.objects.filter(rater__in=raters, kind=Check.Kind.REPEAT, event__isnull=False)
 
 
-def of_checks(rows: QuerySet) -> QuerySet:
+def with_event_and_pair(rows: QuerySet) -> QuerySet:
     return rows.select_related("event", *JOINS_OF_PAIR)
 
 
@@ -104,10 +107,10 @@ def without_text(rows: QuerySet) -> QuerySet:
     return rows.defer("pair__document__body", "pair__document__fields")
 
 
-def of_ratings(rows: list[Rating]) -> list[Answer]:
+def ratings_as_answers(rows: list[Rating]) -> list[Answer]:
     return [Answer(row.pair.token, row) for row in rows]
 
 
-def of_repeats(rows: list[Check]) -> list[Answer]:
+def repeats_as_answers(rows: list[Check]) -> list[Answer]:
     """The answers to these answered repeats. Two queries."""
     return [Answer(row.token, answer) for row, answer in zip(rows, answers_of(rows), strict=True)]

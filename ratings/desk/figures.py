@@ -115,9 +115,10 @@ def pace_of(rater: Rater) -> Pace | None:
 def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Counter[int]:
     """Rater id → how many of their `latest_grades` came faster than anybody reads what was shown. Two queries.
 
-    `acts`: how many of the latest acts of each rater are looked at. The time to read depends on the length of the
-    text. The time of a grade is that of reading one text only if the document was shown alone: in a list, or where
-    a program or a file rated, the length counts as 0.
+    `acts`: how many of the latest acts of each rater are looked at. A grade of a document that was shown alone
+    is too fast if it took less than `seconds_to_read` needs for the length of its text. For any other grade, in
+    a list or by a program or a file, the time is not that of reading one text: it counts as that of no text, so
+    that only grades below SECONDS_TOO_FAST_TO_READ, the least time to press a key, are too fast.
     """
     # Version → which fields of a document raters saw, and how. Version 0, without a presentation: as a web page.
     presentations = {row.version: Presented.read(row.content) for row in collection.presentations.all()}
@@ -138,7 +139,7 @@ def too_fast_to_read(collection: Collection, raters: QuerySet, acts: int) -> Cou
 
 
 def seconds_to_read(characters: int) -> float:
-    """The time that nobody needs less of to see so many characters and grade."""
+    """The least time in which anybody can see so many characters and grade: SECONDS_TOO_FAST_TO_READ for none."""
     return max(SECONDS_TOO_FAST_TO_READ, min(characters, MOST_CHARACTERS_TO_READ) / CHARACTERS_READ_A_SECOND)
 
 

@@ -10,9 +10,10 @@ LETTER_KEYS = "asdwertvb"  # under the left hand; no other act of the desk has o
 
 
 def keys_of(scale: Sequence[Grade]) -> list[str]:
-    """The keys of the grades, in the order of the scale. Grades beyond the end of the list have none.
+    """The keys of the grades, in the order of the scale. If there are fewer keys, the last grades have none.
 
-    1. Whole numbers from -9 to 9 have their digits: 2 for 2, - alone for -1, and -2 (two keystrokes) for -2.
+    1. Whole numbers from -9 to 9 have their digits: 2 for 2, - alone for -1, and -2 (two keystrokes) for -2. The
+       script waits for the digit after a minus, and takes the minus for -1 if none comes.
     2. Where a grade has no digit, as on the scale 0, 0.5, 100, keys go by place: 1, 2, 3, and 0 for the tenth.
     3. Where a key by place would be the digit of another grade, as on 0, 0.5, 1, each grade with a digit keeps it,
        and the others have letters, or "" when these are used up.

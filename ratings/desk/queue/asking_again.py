@@ -69,8 +69,9 @@ def take_back_asking(collection: Collection, events: QuerySet, *, by, now: datet
     """Make ratings count again as they were before they were asked again. Returns how many.
 
     `by`: the account of the admin who does it. `events`: among them, `asked_again` finds the acts of asking again
-    whose raters have not rated the pair anew. Such an event `undoes` the event of the former rating. A grade of a
-    pair that others rated or hold meanwhile fills no wanted rating, and counts all the same.
+    whose raters have not rated the pair anew. Such an event `undoes` the event of the former rating. A grade fills
+    an assignment again (one wanted rating of the pair), if one is free. If others rate or rated the pair in its
+    place and none is free, the grade fills none, and counts all the same: see `sync_assignments`.
     """
     now = now or timezone.now()
     askings = asked_again(collection, events).order_by("rater", "pk").select_related("undoes", "pair")
@@ -145,6 +146,7 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     made: the number of grades that are wanted of its pair is raised.
     """
     pairs = {rating.pair_id for rating in ratings}
+    # Not `extra` ones, beyond the number wanted: `askable` leaves out the ratings that fill them.
     done = Assignment.objects.filter(pair__in=pairs, state=State.DONE, extra=False)
     # (pair id, rater id) → id of the assignment that the rater's grade fills
     assignment_by_key = {(pair, rater): pk for pk, pair, rater in done.values_list("pk", "pair", "rater")}
@@ -153,8 +155,9 @@ def _want_anew(ratings: Sequence[Rating], set_aside_at: datetime | None) -> None
     # one: the assignment that its rater had was given back when they sent the reason.
     graded = [rating for rating in ratings if rating.grade_id]
     surplus_pairs = {rating.pair_id for rating in graded if _key(rating) not in assignment_by_key}
-    # Counted before these ratings go, with those of other raters. `want` below makes an assignment for each: the
-    # surplus grades that stay fill theirs, so those of the grades that went are open.
+    # All surplus grades, also those of other raters: `want` below fills its new assignments with surplus grades
+    # that stay before it leaves any open. With one assignment for each surplus grade that there was before these
+    # ratings go, as many are left open as grades went.
     surplus_before = Counter(surplus_grades().filter(pair__in=surplus_pairs).values_list("pair", flat=True))
     stored = Rating.objects.filter(pk__in=[rating.pk for rating in ratings])
     if set_aside_at:

@@ -106,6 +106,7 @@ class StatementKey(NamedTuple):
     n_taken: int = 0  # how many blanks there are for ids of assignments that others took first
 
 
+# The lot, a random number of an assignment, at which the rater starts within a group.
 START_LOT = Blank("start_lot", Assignment, "lot")
 CURRENT_QUERY = Blank("current_query", Assignment, "query")
 
@@ -161,19 +162,20 @@ def row_count(rows: QuerySet, by: str) -> Coalesce:
 def choose(me: Rater, count: int, now: datetime, taken_ids: set[int]) -> Choice:
     """What a rater of `claimants` holds, and which new items they can get until they hold `count` tasks.
 
-    New candidates come first. Only if these run out, items follow that the rater put off.
+    New candidates (free assignments) come first. Only if these run out, items follow that the rater put off.
     `taken_ids`: of assignments that other raters took since they were chosen.
     """
     values = {  # of the blanks of the statements
         **parameters(me, now, taken_ids),
         "current_query": me.last_query or 0,  # no query has the id 0: it stands for no current query
-        "start_lot": order.start_point(me.pk, me.last_pair),
+        "start_lot": order.start_point(me.pk, me.last_pair),  # the random number at which this rater starts
     }
     key = StatementKey(me.collection.order, me.restricted, count, n_taken=len(padded(taken_ids)))
+    # For a rater who rates only some queries and has no candidates, the other statement would read the whole pool.
     if me.restricted and not _any_candidate_statement(key)(**values):
         key = key._replace(most_candidates=0)  # only what the rater holds is read
-    # Leases and checks are rows of (id, pair, query, turn). The candidates come in two lists, to be read one after
-    # the other, or in none if they are not read.
+    # Leases and checks are rows of (id, pair, query, turn: the position among the tasks of the rater). The
+    # candidates come in two lists, to be read one after the other, or in none if they are not read.
     leases, checks, *candidate_lists = _candidates_statement(key)(**values)
     turns = [turn for _, _, _, turn in leases + checks]
     holding = Holding(tuple(pk for pk, *_ in leases), checks=len(checks), last_turn=max(turns, default=0))
@@ -213,11 +215,12 @@ def numbered(name: str, values: list[int]) -> dict[str, int]:
 def free_assignments(key: StatementKey) -> QuerySet:
     """One free assignment, the oldest, of each pair that the rater has neither rated nor holds.
 
-    Expired leases of a pair with a surplus grade (one that fills no assignment yet) are left out: that grade will
-    fill one of them. The rater, the collection, the time and the `taken_ids` of `choose` are blanks of a prepared
-    statement; `parameters` has their values.
+    If a pair has a surplus grade (one that fills no assignment yet), `takable` leaves out its expired leases:
+    the grade will fill one of them. The rater, the collection, the time and the `taken_ids` of `choose` are
+    blanks of a prepared statement; `parameters` has their values.
     """
-    # `free` is enough here: a pair with a surplus grade has no open assignment, so none of its rows is takable.
+    # The simpler `free` in place of `takable`: they differ only for pairs with a surplus grade. These have no open
+    # assignment, so none of their rows is takable, whatever `older` is.
     older = Assignment.objects.filter(free(NOW), pair=OuterRef("pair"), pk__lt=OuterRef("pk"))
     # `waiting` leaves out nothing that is takable: it is the condition of the partial indexes.
     rows = Assignment.objects.waiting().filter(takable(NOW), collection=COLLECTION)
@@ -277,16 +280,19 @@ def _candidates_statement(key: StatementKey) -> PreparedUnion:
     A lot is the random number of an assignment. The candidates come in two lists: with lots from START_LOT on, and
     then with lower lots. Before the first group come two lists of what the rater holds, leases and checks, as rows
     of (id, pair, query, turn: the position among these). If `key.most_candidates` is 0, there are only these two.
+    RATER, CURRENT_QUERY, START_LOT and each `Blank` are placeholders, whose values come with each call.
     """
 
     def querysets() -> list[QuerySet]:
+        """The lists of the statement. What the rater holds is read once, with the first group."""
         held = [
             leased_to(RATER).values_list("pk", "pair", "query", "turn"),
             held_checks(RATER).values_list("pk", "pair", "pair__query", "turn"),
         ]
         if not key.most_candidates:
             return held
-        # What stands for a group is the id of its query or of one of its assignments: both have the same type.
+        # The value of a blank names a group that was read before: by the id of its query or of one of its
+        # assignments, as the order has it. Both ids are of the type that the blank has from `Assignment.id`.
         earlier_groups = [Blank(f"earlier_group{i}", Assignment, "id") for i in range(key.n_earlier_groups)]
         group = order.ORDERS[key.order].group(candidates(key), CURRENT_QUERY, earlier_groups, START_LOT)
         in_lot_order = order.from_start(group, START_LOT, key.most_candidates, *Candidate._fields)
@@ -308,6 +314,8 @@ def _any_candidate_statement(key: StatementKey) -> Prepared:
 def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[str, Any]) -> Iterator[Candidate]:
     """The candidates of the groups after the first one. Each group is read when the one before it is used up.
 
+    A lot is the random number of an assignment. Within a group the candidates are sorted by their lots, from the
+    rater's start lot to the largest and then from 0 on: a statement has a list for each of these two parts.
     `first_group`: the candidates of the first group. `values`: of the blanks of the statement, by their names.
     """
     if key.most_candidates == 0:  # `choose` found that there are no candidates at all
@@ -321,8 +329,8 @@ def next_groups(key: StatementKey, first_group: list[Candidate], values: dict[st
         return
     while True:
         statement = _candidates_statement(key._replace(n_earlier_groups=len(earlier_groups)))
-        from_start_lot, from_lot_zero = statement(**values, **numbered("earlier_group", earlier_groups))
-        group = [Candidate(*row) for row in from_start_lot + from_lot_zero]
+        from_start_lot, below_start_lot = statement(**values, **numbered("earlier_group", earlier_groups))
+        group = [Candidate(*row) for row in from_start_lot + below_start_lot]
         if not group:
             return
         yield from group
@@ -334,9 +342,11 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
 
     `key` and `values`: as `choose` had them for its statements. `quota`: what the new candidates left of it.
     """
-    # These statements depend neither on the order nor on a count: without both, all claims share their texts.
+    # These statements depend neither on the order nor on a count. Without both in their key, which caches them,
+    # the claims in all orders share them.
     key = key._replace(order="", most_candidates=0)
-    (put_off_rows,) = _put_off_statement(key, me.collection.gold_share > 0)(**values)
+    statement = _put_off_statement(key, me.collection.gold_share > 0)
+    (put_off_rows,) = statement(**values)  # a list of rows for each queryset of the statement: here one
     if not put_off_rows:
         return []
     # The statement has IDS_AT_ONCE blanks for pairs, at least as many as there are rows: zeros fill the others.
@@ -360,9 +370,9 @@ def put_off_items(me: Rater, key: StatementKey, values: dict[str, Any], quota: Q
     return items
 
 
-def put_off_gold_and_repeats(me: Rater, restricted: bool, now: datetime) -> list[int]:
+def put_off_gold_and_repeats(me: Rater, now: datetime) -> list[int]:
     """The query of each repeat and each extra gold pair that `me` put off and can still get."""
-    key = StatementKey(order="", restricted=restricted, most_candidates=0)
+    key = StatementKey(order="", restricted=me.restricted, most_candidates=0)
     statement = _put_off_statement(key, me.collection.gold_share > 0, only_gold_and_repeats=True)
     (rows,) = statement(**parameters(me, now))
     return [query for _, query, *_ in rows]
@@ -392,11 +402,11 @@ def _put_off_statement(
     never = Q(pk__in=[])
     is_gold = Q(Exists(extra_golds(key.restricted).filter(pair=OuterRef("pair")))) if with_gold else never
     has_free = Exists(free_assignments(key).filter(pair=OuterRef("pair")))
-    is_extra_gold = is_gold & ~has_free
-    can_get = is_extra_gold if only_gold_and_repeats else (is_gold | has_free)
+    # Besides repeats: either only extra gold, or all gold and every other pair that has a free assignment.
+    can_get = is_gold & ~has_free if only_gold_and_repeats else is_gold | has_free
     rows = skipped.filter(can_get | Q(repeat=1)).values("pair", "pair__query", "repeat").annotate(last=Max("pk"))
     rows = rows.order_by("last").values_list("pair", "pair__query", "repeat", "last")
-    # A union of one queryset, since `Prepared` would make model instances of the rows.
+    # Only one queryset, but a PreparedUnion returns its rows as tuples, and a `Prepared` returns model instances.
     return PreparedUnion(lambda: [rows if only_gold_and_repeats else rows[:IDS_AT_ONCE]])
 
 
@@ -420,8 +430,8 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
 
     The limit is the number of grades that an admin allows. The share counts only where fewer than PLENTY_OPEN
     assignments are open. If then gold or repeats are mixed in and the share is less than `count`, the rater gets
-    new candidates only after they have done all that they hold. Otherwise each answer to a wanted pair would bring
-    a new pair and each answer to gold or a repeat none, and the rater could tell them apart.
+    new candidates only after they have done all that they hold. If they got them earlier, each answer to a wanted
+    pair would bring a new pair and each answer to gold or a repeat none, and the rater could tell them apart.
     """
     tasks = count - holding.tasks
     if tasks > 0 and me.limit is not None:
@@ -431,10 +441,12 @@ def quota_for(me: Rater, holding: Holding, count: int) -> Quota:
     share = max(fair_share(me), 1)  # fair_share is 0 where fewer assignments wait than there are raters
     if holding.tasks + tasks <= share:
         return Quota(tasks, candidates=tasks)
-    # Near the end, the rater wants to hold more than their share.
+    # From here on, holding.tasks + tasks > share: near the end, the rater wants to hold more than their share.
     if me.collection.gold_share or me.collection.repeat_share:
-        # `tasks` may exceed the share: extra gold and repeats use up no assignment that others could get.
+        # `tasks` may exceed the share: extra gold and repeats use up no assignment that others could get. A
+        # rater who holds nothing has `share` < `tasks`.
         return Quota(tasks, candidates=0 if holding.tasks else share)
+    # 0 or less for a rater who holds their share already: `choose` then gives nothing.
     return Quota(share - holding.tasks, candidates=share - holding.tasks)
 
 

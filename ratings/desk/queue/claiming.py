@@ -62,11 +62,13 @@ def _lease_up_to(me: Rater, count: int, now: datetime) -> list[Task]:
         turns = {item: turn for turn, item in enumerate(items, choice.holding.last_turn + 1)}
         # Others can be faster with these alone: extra gold and repeats are made for this rater.
         candidates = [item for item in items if isinstance(item, Candidate)]
-        # Rows that an earlier pass leased are still locked. With them, this pass must not wait for rows that
-        # others have locked: two raters could wait for each other.
+        # In the first pass `held_rows` is empty. Later it has the rows that an earlier pass leased, which are
+        # still locked. With them, this pass must not wait for rows that others have locked: two raters could
+        # wait for each other.
         held_rows = _hold(me, choice.holding, turns, now, wait=not held_rows)
         held_ids = {row.pk for row in held_rows}
-        # `candidate.rater`, if any, had an expired lease on the assignment, which now belongs to `me`.
+        # `candidate.rater` had an expired lease on the assignment, which now belongs to `me`. It is None for an
+        # assignment that was open, and `record_lost` ignores that.
         record_lost((candidate.rater, candidate.pair) for candidate in candidates if candidate.pk in held_ids)
         missed_ids = {candidate.pk for candidate in candidates} - held_ids
         if not missed_ids:
@@ -92,13 +94,16 @@ def stop(rater: Rater) -> int:
 def _hold(me: Rater, holding: Holding, turns: dict[Item, int], now: datetime, *, wait: bool) -> list[Assignment]:
     """Make `me` hold the items, and return all assignments that they hold then.
 
-    `holding`: what they held before; its leases are renewed. `turns`: item → its turn. Candidates may be missing
-    in the result, because others were faster. `wait`: see `_lease_statement`. Two queries, where all items are
-    candidates.
+    Items are candidates (free assignments), extra gold (a pair with a known grade and without a free assignment)
+    and repeats (a pair that they grade again). `holding`: what they held before; its leases are renewed.
+    `turns`: item → its turn, the position among their tasks. Candidates may be missing in the result, because
+    others were faster. `wait`: whether to wait for rows that others have locked, or to pass over them. Two
+    queries, where all items are candidates.
     """
     new_leases = {item.pk: turn for item, turn in turns.items() if isinstance(item, Candidate)}
     _lease(me, holding.leases, new_leases, now, wait=wait)
     hold_extras(me, {item: turn for item, turn in turns.items() if isinstance(item, ExtraGold)}, now)
+    # The place of a repeat: before which of the rater's wanted pairs it comes.
     repeats = {item.pair: (turn, item.place) for item, turn in turns.items() if isinstance(item, RepeatPair)}
     hold_checks(me, REPEAT, repeats, now)
     return held_assignments(rater=me.pk)
@@ -107,18 +112,21 @@ def _hold(me: Rater, holding: Holding, turns: dict[Item, int], now: datetime, *,
 def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetime, *, wait: bool) -> None:
     """Lease to `me` those of the assignments that are still free, and renew the leases that they have. One query.
 
-    `leases`: ids of the assignments that `me` holds already. `turns`: id of an assignment to be leased → its turn.
-    `wait`: see `_lease_statement`.
+    `leases`: ids of the assignments that `me` holds already. `turns`: id of an assignment to be leased → its
+    turn, the position among the tasks of `me`. `wait`: whether to wait for rows that others have locked, or to
+    pass over them.
 
-    Nothing changes if `me` lost the role of a rater while `_lock_claimant` waited for its lock: on PostgreSQL that
-    statement reads the role before the wait, so this one checks the role again.
+    Nothing changes if `me` lost the role of a rater while `_lock_claimant` waited for its lock. On PostgreSQL,
+    `_lock_claimant` reads the role before that wait, so the update checks it again.
 
     A slower rater waits for the row lock and then finds that the row is not free. Rows are locked in the order of
     their ids, so two raters never wait for each other.
     """
     if not leases and not turns:
         return
-    leases = padded(leases)  # with zeros, so that few different statements are prepared
+    # There is one statement for each combination of both lengths. With zeros up to a multiple of IDS_AT_ONCE,
+    # the leases have only a few lengths.
+    leases = padded(leases)
     _lease_statement(len(leases), len(turns), wait)(
         rater=me.pk,
         now=now,
@@ -133,8 +141,8 @@ def _lease(me: Rater, leases: Sequence[int], turns: dict[int, int], now: datetim
 def _lease_statement(n_renewed: int, n_new: int, wait: bool) -> PreparedUpdate:
     """The statement that renews `n_renewed` leases of a rater and leases `n_new` other assignments to them.
 
-    Its parameters: those of `_lease`, with numbered ids and turns. `wait`: whether it waits for rows that others
-    have locked; False: it passes over them.
+    RATER, NOW and each `Blank` are placeholders, to which `_lease` gives values, with numbered ids and turns.
+    `wait`: whether the statement waits for rows that others have locked; False: it passes over them.
     """
     renewed_ids = [Blank(f"lease{place}", Assignment, "id") for place in range(n_renewed)]
     new_ids = [Blank(f"assignment{place}", Assignment, "id") for place in range(n_new)]

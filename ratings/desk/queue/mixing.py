@@ -110,7 +110,8 @@ def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     """What `me` gets, in order: new candidates with gold pairs and repeats before some, then what they put off.
 
     At most `choice.quota.tasks` items. Gold and repeats come only before a new candidate, never after the last
-    one: such a place would give them away.
+    one: such a place would give them away. A candidate that no longer fits in after its gold is left to a later
+    claim.
     """
     collection, most = me.collection, choice.quota.tasks
     mixes_in = collection.gold_share or collection.repeat_share
@@ -119,7 +120,7 @@ def mix_in(me: Rater, choice: Choice, now: datetime) -> list[Item]:
     # In the orders that go by query, gold and repeats are placed in each query apart: only these queries matter.
     queries = {candidate.query for candidate in choice.new} if comes_by_query(collection) else None  # None: all
     free_pairs = free_by_query(me, now, queries)  # query → how many pairs the rater can still get
-    mix = mix_of(me, me.restricted, free_pairs, now, acts=me.acts)
+    mix = mix_of(me, free_pairs, now, acts=me.acts)
     repeats = _repeats_for(me, most) if collection.repeat_share else []
     chosen_pairs = {candidate.pair for candidate in choice.new}
     items: list[Item] = []
@@ -207,11 +208,12 @@ class Mix:
         return self._extra_gold_to_come(query) + max(0, later - early)
 
     def take_gold_before(self, candidate: Candidate, chosen_pairs: set[int]) -> ExtraGold | Candidate | None:
-        """The gold that comes before the candidate, taken out of the mix and counted; None where none comes.
+        """The gold that comes before the candidate; None where none comes.
 
         Gold comes only before a candidate whose place has a mark: some places are marked at random. It is extra
-        gold or, if none is to come, another candidate that is gold. `chosen_pairs`: the pairs of the same claim,
-        which keep their own turns.
+        gold or, if none is to come, another candidate that is gold. `take_extra_gold` and `count` take it out of
+        the gold of the group and add it to the gold that the rater had. `chosen_pairs`: the pairs of the same
+        claim, which keep their own turns.
         """
         key = self._key(candidate)
         group = self.groups[key]
@@ -224,7 +226,7 @@ class Mix:
         if place in group.extra_gold_places:
             return None  # extra gold was placed here already
         if extra_to_come := self._extra_gold_to_come(key):
-            # A query with less gold than marks has empty marks, too. Otherwise all its gold would come first.
+            # A query with less gold than marks has it at some of its marks, not all at the first ones.
             if self._stays_empty(key, marks_so_far, extra_to_come):
                 return None
             return group.take_extra_gold(place)
@@ -249,9 +251,9 @@ class Mix:
     def take_repeat_before(self, candidate: Candidate, repeats: list[RepeatPair]) -> RepeatPair | None:
         """The repeat that comes before the candidate, taken from the list and counted; None where none comes.
 
-        A repeat comes only before a candidate whose place has a mark: some places are marked at random, in the
-        orders that go by query within each query. `repeats`: those that the rater can get, in the order of
-        `_repeats_for`.
+        A repeat comes only before a candidate whose place in its group has a mark: some places are marked at
+        random. In the orders that go by query a group is the wanted pairs of one query, otherwise of all.
+        `repeats`: those that the rater can get, in the order of `_repeats_for`.
         """
         place = self._pairs_had + 1  # of the candidate, among all wanted pairs of the rater
         if place <= PAIRS_BEFORE_REPEATS or self.repeats_at[place]:
@@ -260,7 +262,8 @@ class Mix:
         place_in_group = self.groups[key].pairs_had + 1
         if self._repeat_marks_up_to(key, place_in_group) == self._repeat_marks_up_to(key, place_in_group - 1):
             return None  # this place has no mark
-        # In the orders that go by query, a repeat of another query stands out, but not before a first pair.
+        # In the orders that go by query, a repeat of another query stands out among the pairs of one query, but
+        # not before the first of them, where the query changes anyway.
         may_be_of_any_query = not self.by_query or place_in_group == 1
         for repeat in repeats:
             if may_be_of_any_query or repeat.query == candidate.query:
@@ -314,13 +317,13 @@ class Mix:
         return sum(group.pairs_had for group in self.groups.values())
 
 
-def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
-    """The gold and repeats to mix into the work of a rater, with what they have had of both, by group.
+def mix_of(rater: Rater, free_pairs: Mapping[int, int], now: datetime, acts: int = 0) -> Mix:
+    """The gold and repeats to mix into the work of a rater, with what they have had of both.
 
-    A group is a query, in the orders that go by query, or else all queries together.
-    `free_pairs`: query id → how many wanted pairs they can still get, without those that they put off.
-    `restricted`: whether they rate only some queries. `acts`: the number of their acts, by which the order of gold
-    is drawn. For counts alone it may be 0.
+    A group is a query, in the orders that go by query, or else all queries together. Gold is kept by group.
+    Repeats have a place among the wanted pairs of all groups: a repeat at place 40 came before the 40th of
+    these. `free_pairs`: query id → how many wanted pairs they can still get, without those that they put off.
+    `acts`: the number of their acts, by which the order of gold is drawn. For counts alone it may be 0.
     """
     collection, by_query = rater.collection, comes_by_query(rater.collection)
     groups: dict[int, Group] = {} if by_query else {ALL_QUERIES: Group()}
@@ -335,7 +338,7 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
     for query, number in chain(*_pairs_had_by_query(rater=rater.pk, now=now)):
         group_of(query).pairs_had += number
     if collection.gold_share:
-        _add_gold(group_of, rater, restricted, now, acts)
+        _add_gold(group_of, rater, now, acts)
     repeat_places = had_repeats(rater).values_list("place", flat=True) if collection.repeat_share else ()
     # The shares of a collection are of a rater's whole work; those of a mix are for each wanted pair. These pairs
     # count as a tenth of the work at least, so that nothing is divided by 0.
@@ -350,27 +353,28 @@ def mix_of(rater: Rater, restricted: bool, free_pairs: Mapping[int, int], now: d
     )
 
 
-def _add_gold(group_of: Callable[[int], Group], rater: Rater, restricted: bool, now: datetime, acts: int) -> None:
+def _add_gold(group_of: Callable[[int], Group], rater: Rater, now: datetime, acts: int) -> None:
     """Add to the groups the gold that the rater has had, and the gold that they can get, in random order.
 
-    `group_of`: gives the group of a query. `restricted` and `acts`: see `mix_of`.
+    `group_of`: gives the group of a query. `acts`: the number of the rater's acts, from which the order is drawn.
     """
-    can_get, had = _golds_statement(restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
+    can_get, had = _golds_statement(rater.restricted)(rater=rater.pk, collection=rater.collection_id, now=now)
     for query, *_ in had:
         group_of(query).gold_had += 1
-    # Sorted first by `given_back`, 0 or 1: what the rater gave back comes last, so that it does not come more
-    # often than other pairs. Then by a random number.
-    shuffled = sorted(
-        (given_back, keyed_random(rater.pk, acts, pair), pair, query, free_id, holder)
-        for query, pair, free_id, holder, given_back in can_get
-    )
-    for _, _, pair, query, free_id, holder in shuffled:
+
+    def position(row: tuple) -> tuple:
+        """What the rater gave back comes last, so that it does not come more often than other pairs."""
+        _, pair, _, _, given_back = row
+        return given_back, keyed_random(rater.pk, acts, pair), pair
+
+    for query, pair, free_id, holder, _ in sorted(can_get, key=position):
         if free_id is None:  # no assignment is free, so the pair needs an extra one
             group_of(query).extra_gold.append(ExtraGold(pair, query))
         else:  # `holder`: whose lease on the free assignment expired, or None
             group_of(query).wanted_gold[pair] = Candidate(free_id, pair, query, holder)
     extras = Assignment.objects.filter(rater=rater, extra=True)
-    # The `round` of an extra assignment is the place of gold, as `hold_extras` wrote it; 0: it was not mixed in.
+    # The `round` of an extra assignment of gold, as `hold_extras` wrote it, is the place before which it came
+    # among the wanted pairs of its group. They count from 1, so 0 is before none: it was not mixed in.
     for query, place in extras.values_list("query", "round"):
         group_of(query).extra_gold_places.append(place)
 
@@ -386,10 +390,10 @@ def hold_extras(me: Rater, turns: dict[ExtraGold, int], now: datetime) -> None:
 def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
     """Give the rater an extra assignment of the pair if it is gold. Returns whether they got one.
 
-    Called where `take` found no free assignment. With the extra one, the rater holds gold again whose rating they
-    undo, and fills an assignment if they rate gold that they gave back: as with any other pair. They get none if
-    they have an assignment of the pair, or if the collection mixes in no gold. `state`: LEASED, or DONE for an
-    assignment that a grade fills.
+    Called where `take` found no free assignment, so that gold behaves as any other pair would. `state`: LEASED
+    where an undo shall give the pair to the rater again, DONE where a grade of the rater needs an assignment to
+    fill, for example because they gave the pair back before. They get none if they have an assignment of the
+    pair, or if the collection mixes in no gold.
     """
     anchors = Anchor.objects.filter(pair=pair_id, use=Anchor.Use.GOLD, pair__retired_at__isnull=True)
     query_id = anchors.values_list("pair__query", flat=True).first()
@@ -399,7 +403,7 @@ def take_gold(me: Rater, pair_id: int, state: str, now: datetime) -> bool:
         hold_extras(me, {ExtraGold(pair_id, query_id): turn_before_all(me)}, now)
     else:
         ids = {"pair_id": pair_id, "query_id": query_id, "collection_id": me.collection_id}
-        Assignment.objects.create(**ids, rater=me, state=state, extra=True, round=0)  # it has no place
+        Assignment.objects.create(**ids, rater=me, state=state, extra=True, round=0)  # it was not mixed in
     return True
 
 
@@ -415,16 +419,16 @@ def _counts_of_pairs_had() -> list[QuerySet]:
 
     1. Pairs that they graded or hold.
     2. Pairs that they said they cannot judge, which leaves them no assignment. A gold pair counts only if some
-       assignment of it is free: otherwise they had it as extra gold, which is no wanted pair.
-    3. Pairs that they put off and can still get.
+       assignment of it is free (`has_free`): otherwise they had it as extra gold, which is no wanted pair.
+    3. Pairs that they put off and can still get, as some assignment is free.
 
     RATER and NOW are blanks of the prepared statement.
     """
-    is_wanted = Exists(Assignment.objects.filter(free(NOW), pair=OuterRef("pair")))
+    has_free = Exists(Assignment.objects.filter(free(NOW), pair=OuterRef("pair")))
     is_gold = Exists(Anchor.objects.filter(pair=OuterRef("pair"), use=Anchor.Use.GOLD))
     rated_or_held = Assignment.objects.filter(rater=RATER, extra=False)
-    cannot = Rating.objects.filter(~HAS_ASSIGNMENT, ~is_gold | is_wanted, rater=RATER, grade__isnull=True)
-    put_off = skips().filter(is_wanted, ~HAS_ASSIGNMENT, ~IS_RATED)
+    cannot = Rating.objects.filter(~HAS_ASSIGNMENT, ~is_gold | has_free, rater=RATER, grade__isnull=True)
+    put_off = skips(RATER).filter(has_free, ~HAS_ASSIGNMENT, ~IS_RATED)
 
     def by_query(rows: QuerySet, query: str) -> QuerySet:
         return rows.order_by().values(query).annotate(n=Count("pair", distinct=True)).values_list(query, "n")
@@ -439,7 +443,8 @@ _pairs_had_by_query = PreparedUnion(_counts_of_pairs_had)
 def _golds_statement(restricted: bool) -> PreparedUnion:
     """A statement for two lists: the gold that a rater can get, and the gold that they have had, hold or put off.
 
-    `restricted`: whether they rate only some queries. RATER and NOW are blanks. Columns besides query and pair:
+    `restricted`: whether they rate only some queries. RATER, NOW and COLLECTION are blanks (placeholders of the
+    statement); HAS_ASSIGNMENT and IS_RATED are about RATER. Columns besides query and pair:
 
     - `free_id`: the oldest free assignment of the pair; None: none is free, so the rater would get an extra one
     - `holder`: the rater whose lease on that assignment expired, or None
@@ -480,8 +485,9 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
     those graded before it come after the others. `count`: how many pairs are read at most for each part of this
     order but the first.
     """
-    # Each: one row, of the id of an event, or no row.
-    recent_rows, first_rows = _event_range(ACTS_BEFORE_REPEAT)(rater=me.pk)
+    # Two lists, each with one row, the id of an event, or empty: for the act that ACTS_BEFORE_REPEAT - 1 others
+    # follow, and for the first act.
+    recent_rows, first_rows = _event_range_statement(ACTS_BEFORE_REPEAT)(rater=me.pk)
     if not recent_rows:
         return []  # the rater has fewer acts than that
     (recent_id,), (first_id,) = recent_rows[0], first_rows[0]
@@ -496,7 +502,7 @@ def _repeats_for(me: Rater, count: int) -> list[RepeatPair]:
 
 
 @cache
-def _event_range(acts: int) -> PreparedUnion:
+def _event_range_statement(acts: int) -> PreparedUnion:
     """A statement for two events of a rater: the one that `acts` - 1 others follow, and the first of all."""
     events = RatingEvent.objects.filter(rater=RATER).values_list("pk")
     return PreparedUnion(lambda: [events.order_by("-pk")[acts - 1 : acts], events.order_by("pk")[:1]])

@@ -19,24 +19,25 @@ from django.db.models.functions import Coalesce
 
 from ...models import HAS_ROUND, LOTS, Assignment, Collection
 
-IntOrBlank = Any
+IntOrBlank = Any  # an id or a lot, or the placeholder for it in a prepared statement
 
 
 def by_query(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
-    """Of the `free` assignments, those of the `current` query; in further groups, those of another query.
+    """Of the `free` assignments, those of one query, which are one group: the `current` query, or the next one.
 
-    Queries are kept together because a rater spends most time on a new one. `earlier`: ids of the queries of the
-    groups before. The next query is that of an assignment in the oldest round (the pairs of a round were drawn
-    together): the one with the first lot, its random number, from `start` on or, if there is none, from 0 on.
+    Queries are kept together because a rater spends most time on a new one. `earlier`: ids of the queries that
+    were read before, the current one first; empty: the group of the current query is asked for. The next query
+    is that of an assignment in the oldest round (the pairs of a round were drawn together): the one with the
+    first lot, its random number, from `start` on or, if there is none, from 0 on.
     """
     if not earlier:
         return free.filter(query=current)
     rest = free
     for query in earlier:
         rest = rest.exclude(query=query)
-    # Within one round, the index on the lot ends the search at the first row.
-    from_start_lot, from_lot_zero = from_start(_oldest_round(rest), start, 1, "query")
-    return free.filter(query=Coalesce(Subquery(from_start_lot), Subquery(from_lot_zero)))
+    # Up to one row of each part: within one round, the index on the lot ends the search at the first row.
+    from_start_lot, below_start_lot = from_start(_oldest_round(rest), start, 1, "query")
+    return free.filter(query=Coalesce(Subquery(from_start_lot), Subquery(below_start_lot)))
 
 
 def by_depth(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
@@ -50,9 +51,10 @@ def by_depth(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank],
 def by_round(free: QuerySet, current: IntOrBlank, earlier: Sequence[IntOrBlank], start: IntOrBlank) -> QuerySet:
     """Of the `free` assignments, those of one query in the oldest round: of `current`, or of the next query by id.
 
-    After all rounds come pairs that were not drawn, so that raters have work while the next round is being drawn.
-    `earlier`: the id of one assignment of each group before, whose round and query are left out together.
-    `start` is not used.
+    After all rounds come pairs that were not drawn, so that raters have work while the next round is being
+    drawn: their round is the number UNDRAWN. A group is one query in one round. `earlier`: the id of one
+    assignment of each group that was read before this one; of these groups no assignment is returned. `start` is
+    not used.
     """
     rest = free
     for assignment_id in earlier:

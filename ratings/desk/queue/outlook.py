@@ -78,8 +78,9 @@ def _overall(me: Rater, now: datetime) -> Outlook:
 
 
 def _with_counts(rater: Rater) -> Rater:
-    """The rater with counts of what they did and hold, and whether they are `restricted` to some queries.
+    """The rater with counts of what they did and hold, and two facts about what they get.
 
+    `with_able` adds `is_able`, whether they may rate now. `restricted`: whether they rate only some queries.
     `n_graded` are the grades that their limit counts.
     """
     outer = OuterRef("pk")
@@ -96,26 +97,29 @@ def _with_counts(rater: Rater) -> Rater:
 def _tasks_left(me: Rater, now: datetime) -> int:
     """How many tasks the rater holds and will get if nobody else takes a pair.
 
-    The gold and the repeats that are still to be mixed in count too, so that each answer lowers the number by one,
-    also an answer to these, and a claim does not change it. Above MOST_COUNTED_PAIRS the number is not exact.
+    Of gold and repeats, the gold that they hold is among the leased pairs, and the repeats that they hold are
+    among the checks. Those that are still to be mixed in count too, so that each answer lowers the number by
+    one, also an answer to these, and a claim does not change it. Above MOST_COUNTED_PAIRS the number is not
+    exact.
     """
     free_pairs = list(_free_pairs(me, now)[: MOST_COUNTED_PAIRS + 1])
     left = me.n_leased + held_checks(me).count() + len(free_pairs)
-    left += len(put_off_gold_and_repeats(me, me.restricted, now))  # `free_pairs` has what else they put off
+    left += len(put_off_gold_and_repeats(me, now))  # `free_pairs` has what else they put off
     if left > MOST_COUNTED_PAIRS or not (me.collection.gold_share or me.collection.repeat_share):
         return left
     # Gold and repeats are mixed in before new pairs alone, not before what the rater put off.
     new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
-    mix = mix_of(me, me.restricted, new_by_query, now)
+    mix = mix_of(me, new_by_query, now)
     return left + mix.to_come()  # to come: neither held nor put off yet
 
 
 def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[int, tuple[int, int]]:
     """Query id → (how many tasks the rater has done in the query, how many are left there, at most `most`).
 
-    `most`: how many are left in all queries together, which a limit of the rater may lower. Each answer moves one
-    from what is left to what is done, be it to a repeat, to gold or to another pair. Six queries; ten where gold
-    and repeats are mixed in.
+    `most`: how many are left in all queries together, which a limit of the rater may lower. Each answer moves
+    one from what is left to what is done, be it to a repeat, to gold or to another pair. Each task that is left
+    counts once: leased, a held check, a free pair, gold or a repeat that was put off, or one still to be mixed
+    in. Six database queries; ten where gold and repeats are mixed in.
     """
     of_pair = {"pair__query__in": queries}
     done = Counter(Rating.objects.filter(rater=me, **of_pair).values_list("pair__query", flat=True))
@@ -126,11 +130,12 @@ def _in_queries(me: Rater, queries: Set[int], most: int, now: datetime) -> dict[
     # (query, id of the event by which the rater put the pair off; None for a new pair)
     free_pairs = list(_free_pairs(me, now).filter(query__in=queries))
     left.update(query for query, _ in free_pairs)
-    left.update(query for query in put_off_gold_and_repeats(me, me.restricted, now) if query in queries)
+    left.update(query for query in put_off_gold_and_repeats(me, now) if query in queries)
     if me.collection.gold_share or me.collection.repeat_share:
-        # Gold and repeats that are still to be mixed in, before new pairs alone: so far neither held nor put off.
+        # Gold and repeats that the rater neither holds nor put off so far. Only before new pairs are they mixed
+        # in.
         new_by_query = Counter(query for query, skip_id in free_pairs if skip_id is None)
-        mix = mix_of(me, me.restricted, {query: new_by_query[query] for query in queries}, now)
+        mix = mix_of(me, {query: new_by_query[query] for query in queries}, now)
         left.update({query: mix.to_come_of(query) for query in queries})
     return {query: (done[query], min(left[query], most)) for query in queries}
 
@@ -161,7 +166,8 @@ def _free_pairs(me: Rater, now: datetime) -> QuerySet:
     surplus = surplus_grades().filter(pair=OuterRef("pair"))
     put_off = skips(me).filter(pair=OuterRef("pair"))
     # A surplus grade fills no assignment yet: it was imported, or its lease was lost before. It will fill an
-    # expired lease of its pair, which is then free for nobody. A pair with an open assignment has no such grade.
+    # expired lease of its pair. So a pair that has only expired leases is free if it has more of them than surplus
+    # grades. A pair with an open assignment has no surplus grade, and is free.
     stays_free = Q(leased_until__isnull=True) | Q(n_free__gt=F("n_surplus"))
     rows = _in_reach(me).annotate(
         n_free=row_count(of_pair, "pair"),

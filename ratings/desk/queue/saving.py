@@ -105,11 +105,12 @@ def save(rater: Rater, task: Task | Pair, sent: Submission, *, now: datetime | N
     assignment = getattr(me, "own_assignment", None)
     if me.event_id:  # the client key came before: this is a retry, or the key of another act
         event = RatingEvent.objects.get(pk=me.event_id)
-        # As for `sync_assignments`: a reason counts, and so does a grade that fills an assignment.
+        # As `sync_assignments` returns it: false only for a grade that fills no assignment.
         counted = sent.grade is None or assignment is not None
         return _result_of_retry(Saved(event, current, _outcome(me.pair_retired, counted)), pair, PAIR, sent)
     _refuse_conflict(current, sent)
-    # A first rating without a comment is spared this query: changes, skips and undos have it.
+    # A first rating without a comment is spared this query: to repeat it, the rater must undo it each time, and so
+    # many undos are refused.
     if sent.comment or current:
         refuse_many_acts(me, pair)
     rating = write_rating(me, pair, current, sent, now)
@@ -255,7 +256,7 @@ def _result_of_retry(saved: Saved, pair: Pair, kind: str, sent: Submission) -> S
 def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Saved:
     """Save the answer to a warm-up or a repeat, a `Check` of the pair. It is no rating, so no judgment changes."""
     me = lock(rater)
-    check = _find_check(rater=rater.pk, token=task.token)[0]
+    check = _checks_of_token(rater=rater.pk, token=task.token)[0]  # a token is that of one check
     is_warm_up = check.kind == WARM_UP
     # If the anchor became gold meanwhile, its grade is not shown: the rater may still get the pair.
     warm_ups = Anchor.objects.select_related("grade").filter(pair=check.pair, use=Anchor.Use.WARM_UP)
@@ -266,7 +267,8 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
     if earlier := event_of_key(me, sent.client_key):
         return _result_of_retry(Saved(earlier, current, outcome, right_answer), check.pair, check.kind, sent)
     _refuse_conflict(current, sent)
-    # A first answer without a comment is spared this query, as a first rating is in `save`.
+    # A first answer without a comment is spared this query: to repeat it, the rater must undo it each time, and so
+    # many undos are refused.
     if sent.comment or current:
         refuse_many_acts(me, check.pair)
     event = record(me, check.pair, Kind.WARM_UP if is_warm_up else Kind.REPEAT, now, **sent.event_fields)
@@ -288,7 +290,7 @@ def _save_check(rater: Rater, task: Task, sent: Submission, now: datetime) -> Sa
 
 
 # Prepared, like `lock` and `event_of_key`, so that saving a repeat takes no longer than saving a pair.
-_find_check = Prepared(
+_checks_of_token = Prepared(
     lambda: Check.objects.select_related("pair__query", "event").filter(
         rater=Blank("rater", Rating, "rater"), token=Blank("token", Pair, "token")
     )

@@ -63,8 +63,10 @@ def undo(
 def last_acts(rater: Rater, count: int = ACTS_TO_UNDO) -> list[RatingEvent]:
     """The acts that undo can take back, latest first, with query and document. One query.
 
-    The `token` of each event is the one by which the rater knew the task: of a repeat its own, or else the pair's.
-    A skip of a pair that has a repeat put the repeat off: a skip before the pair became one is too long ago.
+    The `token` of each event is the one by which the rater knew the task: of a repeat its own, or else the
+    pair's. A skip of a pair that has a repeat put the repeat off. A skip of the pair itself was before its
+    grade, and at least ACTS_BEFORE_REPEAT acts lie between the grade and the repeat, so it is not among the last
+    ACTS_TO_UNDO acts.
     """
     repeat = Check.objects.filter(rater=rater, pair=OuterRef("pair"), kind=REPEAT)
     kinds = [Kind.GRADE, Kind.CANNOT, Kind.SKIP, Kind.REPEAT]
@@ -97,19 +99,20 @@ def _take_back_check(me: Rater, check: Check, event: RatingEvent) -> None:
 
 
 def _take_back(me: Rater, event: RatingEvent, now: datetime) -> None:
-    """Restore the rating as it was before the event. If there was none, lease the pair to the rater again.
+    """Restore the rating as it was before the event. If there is none then, lease the pair to the rater again.
 
-    The event is a rating or a skip. A skip changed no rating, so then there is nothing to restore.
+    The event is a rating or a skip. A skip changed no rating, so then there is nothing to restore. A rating that
+    was set aside, to ask others for the pair, stays as it is.
     """
     rating = Rating.objects.filter(pair=event.pair_id, rater=me).first()
     if rating and rating.set_aside_at:
-        return  # others are asked for the pair, so its rater does not get it again
+        return  # the rater does not get a pair again for which others are asked
     if event.kind != Kind.SKIP:
         standing = RatingEvent.objects.standing().filter(pair=event.pair_id, rater=me, kind__in=RATING_KINDS)
         latest_other = standing.exclude(pk=event.pk).order_by("-pk").first()
         # If a rating event follows this one, it made the present rating, which stays.
         if latest_other is None or latest_other.pk < event.pk:
-            rating = _restore(me, event.pair, rating, latest_other, now)
+            rating = _restore(me, event.pair, rating, latest_other, now)  # None: there is none to restore
     if rating is None:
         _lease_again(me, event.pair, now)
 
@@ -119,8 +122,8 @@ def _restore(
 ) -> Rating | None:
     """Restore the rating from the event `earlier`, and return it; without one, delete it, and return None.
 
-    `earlier`: the latest rating event before the one that is taken back. `rating`: the present one; None: it is
-    withdrawn.
+    `earlier`: the latest event of a grade or a reason that is not undone, before the one that is taken back.
+    `rating`: the present one, or None.
     """
     value = earlier.value if earlier else None  # None, too, for a reason in place of a grade
     grade = Grade.objects.filter(collection=me.collection_id, value=value).first() if value is not None else None

@@ -37,9 +37,10 @@ def want(pair_ids: Sequence[int], wanted: int, *, depths: Mapping[int, int] | No
     """
     added = 0
     for chunk in chunks(pair_ids):
-        # A pair with `wanted` = 0 comes to the pool now. Its `born` is the number of rounds so far, as only later
-        # ones can draw it. All other pairs keep theirs.
-        n_rounds = Value(_rounds_of(chunk))
+        # A round is a random draw of pairs that are to be rated next. A pair with `wanted` = 0 comes to the pool
+        # now: its `born` becomes the number of rounds that the collection has so far, as only later ones can
+        # draw it. All other pairs keep theirs.
+        n_rounds = Value(_number_of_rounds(chunk))
         born = Case(When(wanted=0, then=n_rounds), default=F("born"), output_field=IntegerField())
         # The update comes first because it locks the pairs: a concurrent call then counts what this one adds.
         Pair.objects.filter(pk__in=chunk, wanted__lt=wanted).update(wanted=wanted, born=born)
@@ -70,8 +71,10 @@ def want_fewer(pair_ids: Sequence[int], wanted: int, *, now: datetime | None = N
         record_lost((row.rater_id, row.pair_id) for row in free)  # of expired leases: open rows have no rater
         for ids in chunks([row.pk for row in done + free]):
             Assignment.objects.filter(pk__in=ids).delete()
+        # The `round` of an extra assignment is the place where gold, a pair with a known grade, was mixed in. 0:
+        # it was not mixed in.
         for ids in chunks([row.pk for row in running]):
-            Assignment.objects.filter(pk__in=ids).update(extra=True, round=0)  # it was not mixed in as gold
+            Assignment.objects.filter(pk__in=ids).update(extra=True, round=0)
         withdrawn += len(free)
     return withdrawn
 
@@ -112,7 +115,8 @@ def retire(pair_ids: Sequence[int], *, now: datetime | None = None) -> int:
             retired_at=now, depth=Least("depth", Coalesce(Subquery(depths), UNRANKED))
         )
         waiting = Assignment.objects.waiting().filter(pair__in=chunk).order_by("pk")
-        # Locked, so that a concurrent claim either got the row earlier and loses it here, or does not get it.
+        # Locked: a concurrent claim either got the row earlier and loses its lease here, or does not get it. After
+        # `record_lost`, a rater who held the pair can still send its rating.
         rows = list(waiting.select_for_update(no_key=True).values_list("pk", "rater", "pair"))
         record_lost((rater, pair) for _, rater, pair in rows)
         Assignment.objects.filter(pk__in=[pk for pk, *_ in rows]).delete()
@@ -125,7 +129,7 @@ def unretire(pair_ids: Sequence[int]) -> int:
     back = 0
     for chunk in chunks(pair_ids):
         retired = list(Pair.objects.filter(pk__in=chunk, retired_at__isnull=False).values_list("pk", flat=True))
-        back += Pair.objects.filter(pk__in=retired).update(retired_at=None, born=_rounds_of(retired))
+        back += Pair.objects.filter(pk__in=retired).update(retired_at=None, born=_number_of_rounds(retired))
         _make_lacking(retired, {})
     return back
 
@@ -141,7 +145,7 @@ def pairs_for(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     return _stored_pairs(wanted)
 
 
-def _rounds_of(pair_ids: Sequence[int]) -> int:
+def _number_of_rounds(pair_ids: Sequence[int]) -> int:
     """How many rounds the collection of these pairs has; they are of one collection."""
     return Round.objects.filter(collection__queries__pairs=pair_ids[0]).count() if pair_ids else 0
 
@@ -155,10 +159,12 @@ def _make_lacking(pair_ids: Sequence[int], depths: Mapping[int, int]) -> int:
     """Make the assignments that these pairs lack: one for each wanted grade. Those that are `extra` do not count.
 
     Grades of a pair that fill no assignment, such as imported ones, are its surplus: they fill the first of the
-    new assignments, and the others are open. Returns how many open assignments were made. `depths`: as in `want`.
-    Better ones are also written into the assignments that the pairs have already.
+    new assignments, and the others are open. Returns how many open assignments were made. `depths`: pair id →
+    the best rank of its document in any system. Where it is lower than the stored one, the assignments that the
+    pair has already get it, too.
     """
-    # The depth of a pair is stored in its assignments, and in `Pair.depth` while it is retired and has none.
+    # The depth of a pair is stored in its assignments. `retire` deletes those that wait and keeps it in
+    # `Pair.depth`, from where it comes for the pairs that `unretire` has just brought back.
     pairs = Pair.objects.filter(pk__in=pair_ids, retired_at__isnull=True).annotate(
         n_assigned=Count("assignments", filter=Q(assignments__extra=False)),
         stored_depth=Least("depth", Coalesce(Min("assignments__depth"), UNRANKED)),

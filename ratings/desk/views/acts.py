@@ -32,7 +32,10 @@ SENT_BEFORE_WARNING = gettext_lazy(
 
 
 def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator of the views that act for the account's rater. Refusals are JSON if JSON is accepted."""
+    """A decorator of the views that act for the account's rater. Refusals are JSON if JSON is accepted.
+
+    One is JSON in any case: that of a request which names another account. Only the script sends `account`.
+    """
 
     act = of_rater(act)  # finds the rater by the address, or raises NotARater
 
@@ -68,10 +71,11 @@ def act_of_rater(act: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 def claim(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Claim tasks. Returns the tasks that the script does not have yet, and the order of all tasks.
 
-    The form has `count`, how many tasks the rater shall hold, and `have`, the tokens of those that the script has.
-    The outlook is the rater's progress: what is done and what is left. Counting it takes longer than claiming, so
-    it is sent only on demand or when tasks run out. `guidelines` and `scale` are the numbers of the latest
-    versions, by which the script finds out that its page shows former ones.
+    The form has `count`, how many tasks the rater shall hold, and `have`, the tokens of those that the script
+    has. The outlook is the rater's progress: what is done and what is left, in all and in each query that has a
+    task here, as the page shows both. Counting it takes longer than claiming, so it is sent only on demand or
+    when tasks run out. `guidelines` and `scale` are the numbers of the latest versions, by which the script
+    finds out that its page shows former ones.
     """
     if not wants_json(request):
         return next_page(request, rater)
@@ -137,7 +141,8 @@ def undo_rating(request: HttpRequest, rater: Rater) -> HttpResponse:
     """Take back an act of the rater. Returns its task as JSON (None: nothing was undone), or a redirect to a page.
 
     The form has `client_key`, the key of this request, and `act`, that of the act to take back; without it, the
-    last act. `revision`: that of the rating after the undo, on which the script bases the next save.
+    last act. `revision`: that of the rating after the undo, on which the script bases the next save. It is the
+    `base_revision` of the task, under the name that it has in the answer to a save, too.
     """
     key, act = uuid_of(request.POST.get("client_key", "")), uuid_of(request.POST.get("act", ""))
     task = queue.undo(rater, act=act, client_key=key)

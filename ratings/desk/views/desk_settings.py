@@ -35,6 +35,7 @@ ACTS = [
 @of_rater
 def desk_settings(request: HttpRequest, rater: Rater) -> HttpResponse:
     """The page of a rater's settings. A valid POST saves them in a cookie and redirects to the page."""
+    # `preferences` leaves out what is invalid in the cookie, so only a POST can have an invalid form.
     form = DeskForm(request.POST if request.method == "POST" else preferences(request))
     if request.method == "POST" and form.is_valid():
         messages.success(request, gettext("Your settings are saved in this browser."))
