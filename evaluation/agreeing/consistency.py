@@ -250,7 +250,7 @@ def counts(agreed: Agreement) -> dict:
 
     `graded`, `graded_twice`: the pairs with one grade or more, and with two or more; `ratings`: all grades.
     """
-    grades_of_pair = agreed.table.ratings  # how many, without "cannot judge"
+    grades_of_pair = agreed.table.ratings_of_pair  # how many, without "cannot judge"
     left_out = agreed.opinions.left_out
     return {
         "pairs": len(agreed.pairs),

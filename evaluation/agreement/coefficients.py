@@ -12,7 +12,8 @@ from .krippendorff import KINDS, alpha, alpha_interval
 from .table import Table, table
 
 FEWEST_PAIRS = 20  # pairs with two grades: with fewer, coefficients are marked as of few pairs
-FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")  # of a coefficient
+# Of a coefficient. couples: how often two raters graded the same pair.
+FACTS = ("low", "high", "pairs", "couples", "ratings", "draws", "seed")
 
 # The limits of the words for alpha are those of Krippendorff (2004): data below FAIR are not to be relied on.
 STRONG, FAIR = 0.8, 0.667
@@ -28,7 +29,7 @@ RESAMPLES_WITHOUT_ALPHA = "too many resamples in which all grades are the same"
 
 def coefficients(table: Table) -> list[dict]:
     """A row for each coefficient: percentages, alpha of each kind with its interval, Fleiss' kappa."""
-    shared = int((table.ratings > 1).sum())
+    shared = int((table.ratings_of_pair > 1).sum())
     same = percent(table)
     kappa = fleiss(table)
     return [
@@ -63,22 +64,21 @@ def word(alpha: float) -> str:
 
 def _alpha(table: Table, kind: str) -> dict:
     low, high = alpha_interval(table, kind)
-    facts = {"pairs": int((table.ratings > 1).sum()), "low": low, "high": high, "draws": ALPHA_DRAWS, "seed": SEED}
-    return _row(table, f"alpha_{kind}", alpha(table, kind), **facts)
+    facts = {"low": low, "high": high, "draws": ALPHA_DRAWS, "seed": SEED}
+    return _row(table, f"alpha_{kind}", alpha(table, kind), pairs=int((table.ratings_of_pair > 1).sum()), **facts)
 
 
-def _row(table: Table, name: str, value: float, **facts) -> dict:
+def _row(table: Table, name: str, value: float, *, pairs: int, **facts) -> dict:
     """The row of one coefficient: its value, its facts, whether its pairs are few, and why a number is missing.
 
-    Facts, those of FACTS, are None where they do not apply, and numbers are None for nan. `pairs`: how many pairs
-    the coefficient rests on; `couples`: how often two raters graded the same pair.
+    pairs: how many pairs the coefficient rests on. facts: the others of FACTS that the coefficient has, copied
+    into the row, where those that it lacks are None. A number that is nan becomes None.
     """
-    row = {"name": name, "value": value, **dict.fromkeys(FACTS), **facts}
+    row = {"name": name, "value": value, **dict.fromkeys(FACTS), "pairs": pairs, **facts}
     undefined = [field for field, number in row.items() if isinstance(number, float) and isnan(number)]
     why = {}
     if "value" in undefined:
         why["value"] = lacking(table) or ALL_THE_SAME  # `lacking` is "" where a pair has two grades
     if "low" in undefined:  # then "high" is undefined, too. `alpha_interval` can be nan where alpha is not.
-        no_interval = ONE_PAIR if row["pairs"] == 1 else RESAMPLES_WITHOUT_ALPHA
-        why["low"] = why["high"] = why.get("value") or no_interval
-    return row | dict.fromkeys(undefined) | {"few": row["pairs"] < FEWEST_PAIRS, "why": why}
+        why["low"] = why["high"] = why.get("value") or (ONE_PAIR if pairs == 1 else RESAMPLES_WITHOUT_ALPHA)
+    return {**row, **dict.fromkeys(undefined), "few": pairs < FEWEST_PAIRS, "why": why}

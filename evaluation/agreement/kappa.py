@@ -70,12 +70,12 @@ def fleiss(table: Table) -> dict:
     Where several numbers are equally frequent, the largest counts. kappa: nan where there are no such pairs, or
     all their grades are the same; pairs: how many there are; ratings: the number of ratings of each.
     """
-    ratings = table.ratings[table.ratings > 1]
+    ratings = table.ratings_of_pair[table.ratings_of_pair > 1]
     if not ratings.size:
         return {"kappa": float("nan"), "pairs": 0, "ratings": 0}
     pairs_by_number = np.bincount(ratings)  # how many pairs have each number of ratings
     number = int(np.flatnonzero(pairs_by_number == pairs_by_number.max())[-1])
-    rows = table.ratings[table.pair] == number
+    rows = table.ratings_of_pair[table.pair] == number
     pairs, place = np.unique(table.pair[rows], return_inverse=True)
     counts = np.zeros((pairs.size, table.grades.size))  # of each grade in each pair
     np.add.at(counts, (place, table.level[rows]), 1)

@@ -29,7 +29,7 @@ def alpha_interval(table: Table, kind: str, draws: int = ALPHA_DRAWS, seed: int 
     A resample in which all grades are the same has no alpha. The ends are nan for fewer than two pairs, and where
     so many resamples have no alpha that an end would fall among them. The same seed gives the same interval.
     """
-    pairs = int((table.ratings > 1).sum())
+    pairs = int((table.ratings_of_pair > 1).sum())
     if pairs < 2:
         return float("nan"), float("nan")
     patterns, frequency = table.patterns  # of grades, and the number of pairs with each
@@ -68,22 +68,26 @@ def _alphas(patterns: np.ndarray, times: np.ndarray, grades: np.ndarray, kind: s
         observed = times @ (distance / (ratings - 1))
     else:
         if kind == "ordinal":
-            place = np.cumsum(given, axis=1) - given / 2  # the mean rank of the ratings with each grade, less 1/2
+            # The mean rank of the ratings with each grade, less 1/2, which changes no distance.
+            place = np.cumsum(given, axis=1) - given / 2
         else:
             place = np.broadcast_to(grades, given.shape)
         # Centred, since squares of large grades would lose the digits of small differences.
         place = place - np.average(place, axis=1, weights=given)[:, np.newaxis]
-        # Squared distances of all ordered pairs of ratings: in the whole resample, and in a pair with the pattern,
-        # float64[draws, patterns]. The sum of all centred places would be 0, but for the rounding of their mean.
-        expected = _squared_distances(total, (given * place).sum(axis=1), (given * place**2).sum(axis=1))
+        # The sums of the places of all ratings, which is now 0 but for rounding, and of their squares.
+        places, squares = (given * place).sum(axis=1), (given * place**2).sum(axis=1)
+        expected = _squared_distances(total, places, squares)
+        # The same for the ratings of a pair with the pattern, float64[draws, patterns].
         distance = _squared_distances(ratings, place @ patterns.T, place**2 @ patterns.T)
         observed = (times * distance / (ratings - 1)).sum(axis=1)
     disagreement = np.full(len(times), np.nan)  # observed over expected; nan where all grades are the same
-    grades_differ = (given > 0).sum(axis=1) > 1
-    np.divide(observed * (total - 1), expected, out=disagreement, where=grades_differ)
+    np.divide(observed * (total - 1), expected, out=disagreement, where=(given > 0).sum(axis=1) > 1)
     return 1 - disagreement
 
 
 def _squared_distances(number: np.ndarray, total: np.ndarray, total_of_squares: np.ndarray) -> np.ndarray:
-    """The sum of (a - b)² over all ordered pairs of values: it follows from their number and these two sums."""
+    """The sum of (a - b)² over all ordered pairs of values.
+
+    It follows from their number, from their sum `total`, and from the sum of their squares.
+    """
     return 2 * (number * total_of_squares - total**2)

@@ -70,8 +70,7 @@ def figures(paired: Paired, draws: int = ALPHA_DRAWS, seed: int = SEED) -> dict[
         return dict.fromkeys(NAMES, Figure(np.nan, np.nan, np.nan))
     values = _figures(tables.sum(axis=0)[np.newaxis], paired.grades)[0]  # of one table, that of all queries
     lows, highs = _interval(_figures(_resampled(tables, draws, seed), paired.grades), 0.95)
-    rows = zip(NAMES, values, lows, highs, strict=True)
-    return {name: Figure(float(value), float(low), float(high)) for name, value, low, high in rows}
+    return {name: Figure(*map(float, row)) for name, *row in zip(NAMES, values, lows, highs, strict=True)}
 
 
 def bias_differences(
@@ -97,9 +96,9 @@ def bias_differences(
         group_tables[np.searchsorted(queries, np.unique(group.query))] = group.by_query
         # In one array, float64[queries, 2, levels, levels], so that both are resampled by the same queries.
         both_tables = np.stack([group_tables, all_tables], axis=1)
-        (value,) = difference(both_tables.sum(axis=0)[np.newaxis])
-        drawn = difference(_resampled(both_tables, draws, seed))
-        (low,), (high,) = _interval(drawn[:, np.newaxis], 1 - 0.05 / len(groups))
+        value = difference(both_tables.sum(axis=0, keepdims=True))[0]  # of all queries
+        drawn = difference(_resampled(both_tables, draws, seed))  # float64[draws]
+        low, high = _interval(drawn, 1 - 0.05 / len(groups))
         differences.append(Figure(float(value), float(low), float(high)))
     return differences
 
@@ -114,9 +113,12 @@ def _resampled(tables: np.ndarray, draws: int, seed: int) -> np.ndarray:
 
 
 def _interval(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The percentile interval of each column: low and high end. nan where a resample has no value."""
+    """The percentile interval over the draws: low and high end. nan where a resample has no value.
+
+    drawn: float64[draws], or float64[draws, columns] for an interval of each column.
+    """
     if not len(drawn):
-        undefined = np.full(drawn.shape[1], np.nan)
+        undefined = np.full(drawn.shape[1:], np.nan)
         return undefined, undefined
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high

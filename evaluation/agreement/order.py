@@ -43,15 +43,17 @@ def worlds(
     yield ratings
     rows = np.lexsort((ratings.rater, ratings.document, ratings.query))  # the ratings of a pair are adjacent
     starts, counts = groups(ratings.query[rows], ratings.document[rows])
-    first_of_pair, size_of_pair = np.repeat(starts, counts), np.repeat(counts, counts)  # of each rating's pair
+    # For each of `rows`: where in `rows` the ratings of its pair begin, and how many they are.
+    first_of_pair, size_of_pair = np.repeat(starts, counts), np.repeat(counts, counts)
     sizes = np.bincount(ratings.query, minlength=ratings.queries).tolist()  # ratings of each query
     streams = [np.random.default_rng([seed, int.from_bytes(key.encode())]) for key in keys]
     for _ in range(draws):
-        # A number for each rating, query by query as in `rows`.
+        # A number from 0 to below 1 for each of `rows`, query by query.
         drawn = [stream.random(size) for stream, size in zip(streams, sizes, strict=True)]
-        # The place of a drawn rating in its pair. Draws are below 1, and so places are below `size_of_pair`.
-        place = (np.concatenate([np.empty(0), *drawn]) * size_of_pair).astype(np.int64)
-        yield ratings.subset(rows[first_of_pair + place])
+        # Which rating of its pair it draws: 0 for the first, always below `size_of_pair`. Without a query, `drawn`
+        # is empty, and an empty array is left.
+        nth_of_pair = (np.concatenate([np.empty(0), *drawn]) * size_of_pair).astype(np.int64)
+        yield ratings.subset(rows[first_of_pair + nth_of_pair])
     for rater in raters:
         yield ratings.subset(np.flatnonzero(ratings.rater != rater))
 

@@ -51,7 +51,7 @@ def each_rater(table: Table) -> list[dict]:
 
 def distances(table: Table) -> np.ndarray:
     """Each grade minus the mean of the others' grades of its pair, float64[n]; nan where nobody else graded it."""
-    others = table.ratings[table.pair] - 1
+    others = table.ratings_of_pair[table.pair] - 1
     sums = np.bincount(table.pair, table.grade, table.pairs)[table.pair]
     return table.grade - quotient(sums - table.grade, others)
 

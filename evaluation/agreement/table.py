@@ -26,14 +26,14 @@ class Table:
         return self.grades[self.level]
 
     @cached_property
-    def ratings(self) -> np.ndarray:
+    def ratings_of_pair(self) -> np.ndarray:
         """How many grades each pair has, int64[pairs]."""
         return np.bincount(self.pair, minlength=self.pairs)
 
     @cached_property
     def graded_twice(self) -> "Table":
         """The rows of pairs with two grades or more."""
-        rows = self.ratings[self.pair] > 1
+        rows = self.ratings_of_pair[self.pair] > 1
         return replace(self, pair=self.pair[rows], rater=self.rater[rows], level=self.level[rows], moment=None)
 
     @cached_property
@@ -47,9 +47,10 @@ class Table:
         levels = max(self.grades.size, 1)  # 1 where there is no grade: an array of bytes needs a width
         # How often each pair (row) was given each grade (column).
         counts = np.bincount(graded_twice.pair * levels + graded_twice.level, minlength=self.pairs * levels)
-        counts = counts.reshape(self.pairs, levels)[self.ratings > 1]
+        counts = counts.reshape(self.pairs, levels)[self.ratings_of_pair > 1]
         # One element for each pair, its counts as bytes: np.unique compares these at once, which is faster than
-        # axis=0. The high byte of a count comes first (>), so that bytes sort as the counts do.
+        # axis=0. The high byte of a count comes first (>), so that the patterns are in the order of their counts:
+        # the order decides which draws of a seed a pattern gets.
         rows_as_bytes = np.ascontiguousarray(counts.astype(">i4")).view(f"V{4 * levels}").ravel()
         _, places, frequency = np.unique(rows_as_bytes, return_index=True, return_counts=True)
         return counts[places].astype(np.float64), frequency
@@ -65,7 +66,7 @@ class Table:
         shape = (raters, raters, levels, levels)
         cells, counts = [], []  # for each offset an array
         # Rows of one pair are adjacent: compare each with the next, then with the one after it, and so on.
-        for offset in range(1, int(self.ratings.max(initial=0))):
+        for offset in range(1, int(self.ratings_of_pair.max(initial=0))):
             # Rows of the table: the first rater's, and the second rater's of the same pair.
             first = np.flatnonzero(self.pair[offset:] == self.pair[:-offset])
             second = first + offset
@@ -73,9 +74,10 @@ class Table:
             cell, count = np.unique(np.ravel_multi_index(columns, shape), return_counts=True)
             cells.append(cell)
             counts.append(count)
-        # A cell can occur at several offsets: its counts are added. Without an offset, the empty arrays are left.
-        cell, place = np.unique(np.concatenate([np.empty(0, np.int64), *cells]), return_inverse=True)
-        count = np.bincount(place, np.concatenate([np.empty(0), *counts]), cell.size).astype(np.int64)
+        all_cells = np.concatenate([np.empty(0, np.int64), *cells])  # an empty array where there is no offset
+        # A cell can occur at several offsets. It stays once, with the sum of its counts.
+        cell, place = np.unique(all_cells, return_inverse=True)  # place: in `cell`, of each of `all_cells`
+        count = np.bincount(place, np.concatenate([np.empty(0), *counts]), minlength=cell.size).astype(np.int64)
         first_rater, second_rater, first_level, second_level = np.unravel_index(cell, shape)
         return GradePairs(first_rater, second_rater, first_level, second_level, count)
 

@@ -79,10 +79,10 @@ def load(
     if system_from == "file":
         by_name = systems.by_file(by_path)
     elif system_from == "tag":
-        first_unjudged = None if same_numbers else len(judged.judgments.grade)
+        first_unjudged = None if same_numbers else len(judged.documents)
         by_name = systems.of_parts(by_path, queries, first_unjudged)
     else:
-        by_name = systems.by_tag(by_path, notes)
+        by_name = systems.by_tag_and_path(by_path, notes)
     for name, ranking in by_name.items():
         lacking = [key for key, present in zip(queries, ranking.present.tolist(), strict=True) if not present]
         if lacking:
@@ -129,7 +129,8 @@ def _notes_on(
         lines = counted(skipped.total(), "line")
         notes.append(f"{source.name}: {lines} for queries outside the qrels skipped ({first_keys(skipped)}).")
     for system, ranking in rankings.items():
-        is_judged = ranking.documents < len(judged.judgments.grade)  # judged documents have the first numbers
+        # The qrels number the documents of their lines from 0; documents without a judgment have higher numbers.
+        is_judged = ranking.documents < len(judged.documents)
         if len(ranking.documents) and not is_judged.any():
             ids = first_keys(judged.documents.slice(0, 100).to_pylist())
             notes.append(

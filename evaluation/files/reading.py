@@ -38,7 +38,8 @@ class Qrels:
     documents: Any  # an Arrow array of strings
     judgments: Judgments
     notes: list[str]
-    unjudged: dict[str, int] = field(default_factory=dict)  # numbers of unjudged documents, by key
+    # The number of each document of a run, by key, for the queries that it is not judged for.
+    unjudged: dict[str, int] = field(default_factory=dict)
 
     def ranking(self, query: int, results: Stretch) -> "Ranking":
         """These results for the query, with the numbers of their documents."""
@@ -80,15 +81,17 @@ def read_qrels(source: Source) -> Qrels:
     if not blocks:
         _refuse(refusals)  # `_rows` has added one at least
     # From here on arrays over all lines: the number of the line, its grade, its document, the number of its query.
-    # In a block "grade" holds codes, and "grades" the grade of each code.
+    # In a block "grade" is dictionary-encoded: `_codes` gives the code of each line, "grades" the grade of a code.
     line = np.concatenate([block["line"] for block in blocks])
     grade = np.concatenate([np.array(block["grades"], float)[_codes(block["grade"])] for block in blocks])
     documents = pa.concat_arrays([block["document"] for block in blocks])
-    # `unify_dictionaries` gives a key the same code in all blocks.
+    # `unify_dictionaries` gives a key the same code in all blocks, an index in `keys`. Queries are numbered in the
+    # natural order of their keys instead.
     coded_keys = pa.chunked_array([block["query"] for block in blocks]).unify_dictionaries().combine_chunks()
     keys = coded_keys.dictionary.to_pylist()
     queries = {key: number for number, key in enumerate(sorted(keys, key=natural))}
-    query = np.array([queries[key] for key in keys])[_codes(coded_keys)]
+    number_of_code = np.array([queries[key] for key in keys])
+    query = number_of_code[_codes(coded_keys)]
     first = _first_of_pair(query, documents)  # for each line, the position of the first line with its pair
     is_repeat = first != np.arange(len(first))  # whether an earlier line has the same query and document
     is_conflict = is_repeat & (grade != grade[first])
@@ -98,13 +101,14 @@ def read_qrels(source: Source) -> Qrels:
         refusals.append(source.refusal(int(line[place]), problem, KEEP_ONE, other=other))
     _refuse(refusals)  # raises Refused if there are any
     kept = np.flatnonzero(~is_repeat)
-    kept = kept[np.argsort(query[kept], kind="stable")]  # by query: `Qrels` has the documents of each together
+    # By query, since `Qrels` has the documents of a query together.
+    kept = kept[np.argsort(query[kept], kind="stable")]
     notes = _comments(source)
     if repeat_count := int(np.count_nonzero(is_repeat)):
         notes.append(f"{source.name}: {counted(repeat_count, 'line repeats', 'lines repeat')} an earlier one.")
-    begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))
-    numbers = np.arange(len(kept))  # of the documents: that of each is its place in `Qrels.documents`
-    judgments = Judgments(len(queries), query[kept], numbers, grade[kept])
+    begin = np.searchsorted(query[kept], np.arange(len(queries) + 1))  # where each query begins, and the end
+    # Each judgment has a document number of its own: its place in `Qrels.documents`.
+    judgments = Judgments(len(queries), query[kept], np.arange(len(kept)), grade[kept])
     return Qrels(queries, begin, taken(documents, kept), judgments, notes)
 
 
@@ -280,9 +284,10 @@ def _packed(
     length = np.zeros(len(qrels.queries), np.int64)  # results by query; 0 where the system has no ranking
     length[list(rankings)] = [len(ranking.results) for ranking in rankings.values()]
     offsets = np.append(0, np.cumsum(length))
-    judged_count, size = len(qrels.judgments.grade), int(offsets[-1])
+    judged_count, size = len(qrels.documents), int(offsets[-1])
     end = judged_count + size
-    # A number for each result. It is replaced below, but for unjudged documents without `same_numbers`.
+    # A number for each result. It is replaced below, but for unjudged documents without `same_numbers`. With it,
+    # numbers go beyond `end`, yet not beyond 32 bits: `qrels.unjudged` cannot hold so many keys in memory.
     documents = np.arange(judged_count, end, dtype=np.uint32 if end < 1 << 32 else np.int64)
     scores = np.empty(size)
     ties = np.empty(size, np.int64) if tiebreak else None
@@ -291,7 +296,8 @@ def _packed(
         positions = best_first(results, order)
         rows = slice(offsets[query], offsets[query + 1])  # of this ranking in the arrays of all
         if same_numbers:
-            # A key that no ranking had before gets the next number. Those of judged documents are replaced below.
+            # A key that no ranking had before gets the next number, also that of a judged document: it can be
+            # unjudged for another query. For this query its number is replaced below.
             keys = taken(results.documents, positions).to_pylist()
             documents[rows] = [qrels.unjudged.setdefault(key, judged_count + len(qrels.unjudged)) for key in keys]
         numbers = ranking.numbers[positions]  # in the qrels; -1: unjudged

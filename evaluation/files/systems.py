@@ -17,10 +17,12 @@ SYSTEMS_BY_FILE = Option("system_from", "file", "they are several systems")
 ByPath = Mapping[str, Mapping[str, Rankings]]  # by path, then by run tag
 
 
-def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
+def by_tag_and_path(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
     """The systems by name: the run tag, with the path added where several files have the tag.
 
-    Adds a note for the user to `notes` for each tag of several files.
+    This is without the option --system-from: files with the same tag are different systems. For each such tag, a
+    note for the user is added to `notes`. It names the option with which the files are parts of one system, that
+    is, have some of its queries each: see `of_parts`.
     """
     systems = {}
     for tag, paths in _paths(runs).items():
@@ -35,7 +37,7 @@ def by_tag(runs: ByPath, notes: list[str]) -> dict[str, Rankings]:
 
 
 def by_file(runs: ByPath) -> dict[str, Rankings]:
-    """The systems by file name. Raises Refused where a file has several systems, or two files have one name."""
+    """The systems, each named by its file. Raises Refused for a file with several, or a name of several files."""
     named: dict[str, Rankings] = {}
     refusals = []
     for path, rankings in runs.items():
@@ -92,17 +94,18 @@ def _paths(runs: ByPath) -> dict[str, list[str]]:
 
 def _joined(parts: list[Rankings], first_unjudged: int | None) -> Rankings:
     """One system from its parts, which have different queries. first_unjudged: as in `of_parts`."""
-    # The results of all parts by query. Each query is in one part, so its results keep their order.
+    # The results of all parts by query. Each query is in one part, so its results keep their order. part.query has
+    # the query of each result, part.length the number of results of each query, 0 for a query of another part.
     order = np.argsort(np.concatenate([part.query for part in parts]), kind="stable")
     documents = np.concatenate([part.documents.astype(np.int64) for part in parts])[order]
     if first_unjudged is not None:
         # Parts use the same numbers for different unjudged documents. The new number rests on the place in the
         # joined array, so that no other document has it.
-        new_numbers = first_unjudged + np.arange(len(documents))
-        documents = np.where(documents < first_unjudged, documents, new_numbers)
+        documents = np.where(documents < first_unjudged, documents, first_unjudged + np.arange(len(documents)))
+    length = np.sum([part.length for part in parts], axis=0)  # int64[queries]
     tiebreaks = [part.tiebreak for part in parts]  # of all parts, or None in all
     return Rankings(
-        offsets=np.append(0, np.cumsum(np.sum([part.length for part in parts], axis=0))),
+        offsets=np.append(0, np.cumsum(length)),
         documents=documents,
         scores=np.concatenate([part.scores for part in parts])[order],
         tiebreak=None if tiebreaks[0] is None else np.concatenate(tiebreaks)[order],

@@ -59,10 +59,10 @@ def bounds(
 ) -> Bounds:
     """Exact bounds of one system's nDCG at `cutoff` for any grades that the unjudged documents can get.
 
-    `grades` is the (lowest, highest) of the scale; any grade between them is possible, since a judgment can be a
-    mean of ratings. `pool` is the (query, document) of the pairs to be judged. Pairs that are judged already do
-    not matter; the unjudged documents of the ranking down to the cutoff always belong to the pool. Where 0 lies
-    between the two grades and no judgment can be 0, the bounds may be somewhat too wide.
+    `grades` is the (lowest, highest) of the scale. Every grade between them counts as possible, since a judgment
+    can be a mean of ratings. Where 0 is between them and in truth no judgment can be 0, the bounds may be somewhat
+    too wide. `pool` is the (query, document) of the pairs to be judged. Pairs that are judged already do not
+    matter; the unjudged documents of the ranking down to the cutoff always belong to the pool.
 
     nan where the search does not apply: under negatives=minmax_closed, whose ideal and worst list have all judged
     documents, whatever their gain; and under ideal=retrieved with an assumed grade, since documents that stay
@@ -81,8 +81,7 @@ def bounds(
     pairs_in_pool = np.bincount(pool[0], minlength=judgments.queries)
     has_judgment = (judgments.count > 0) | (case.unjudged > 0) | (pairs_in_pool > 0)
     least, greatest = extreme(case, sign=-1), extreme(case, sign=1)
-    gains = (lowest, highest)
-    return _valid_bounds(least, greatest, case, graded, cutoff=cutoff, gains=gains, has_judgment=has_judgment)
+    return _valid_bounds(least, greatest, case, graded, cutoff, (lowest, highest), has_judgment)
 
 
 def unjudged(
@@ -119,7 +118,8 @@ def _case(
     """
     queries, options = graded.queries, graded.options
     weight = _weight(graded, cutoff)
-    # Unjudged documents with a weight. Those with weight 0 are interchangeable, and count as outside the ranking.
+    # Unjudged documents with a weight in the DCG. Those with weight 0 can only enter the ideal or the worst list,
+    # like those of the pool that are not in the ranking: all of these are "outside".
     inside = ~graded.judged & (weight > 0)
     query = graded.query[inside]  # ascending, as are all rows
     number_inside = np.bincount(query, minlength=queries)
@@ -128,7 +128,7 @@ def _case(
     # be large enough.
     longest = (graded.judgments.count + graded.length + number_outside).max(initial=0)
     depth = longest if cutoff is None else min(cutoff, longest)  # ranks of these lists that can matter
-    # A document outside the ranking can only take such a rank: more documents than ranks change nothing.
+    # Outside documents act only by their ranks in these lists, so more of them than such ranks change nothing.
     number_unjudged = number_inside + np.minimum(number_outside, depth)
 
     # The rows of `query` become columns of their query, from 0. They are by rank, so the heaviest is first. The
@@ -180,10 +180,11 @@ def _among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
 
 
 def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple[Layers, Layers]:
-    """The layers above 0 and those below 0 of the documents that the ideal is made of.
+    """The layers above 0 and those below 0 of the judged documents that can be in the ideal or the worst list.
 
     A layer is the range between two gains that follow each other: see `_layers`. With ideal=judged the layers are
-    the same for every system, and cached. lowest, highest: the gains of the ends of the scale.
+    the same for every system, and cached. lowest, highest: the gains of the ends of the scale, which are limits of
+    layers, too, since unjudged documents can get any gain between them.
     """
     judgments, options = graded.judgments, graded.options
 
@@ -192,8 +193,8 @@ def _both_layers(graded: GradedRankings, lowest: float, highest: float) -> tuple
         gains = gain(grade, options)
         return (
             _layers(graded.queries, query, gains, lowest, highest),
-            # `_layers` makes layers above 0. With every sign turned, the gains below 0 are above it, and the least
-            # gain of an unjudged document is -highest, the greatest -lowest.
+            # `_layers` makes layers above 0. With every sign turned, the gains below 0 are above it, and the ends
+            # of the scale are -highest and -lowest.
             _layers(graded.queries, query, -gains, -highest, -lowest),
         )
 
@@ -222,12 +223,14 @@ def _layers(queries: int, query: np.ndarray, gains: np.ndarray, lowest: float, h
     row_gain = np.concatenate([gains[gaining], *[np.full(queries, end) for end in ends]])
     row_query = np.concatenate([query[gaining], *[np.arange(queries) for _ in ends]])
     order = np.lexsort((row_gain, row_query))  # query after query, the lowest gain first
-    is_judged, row_query, row_gain = order < len(gaining), row_query[order], row_gain[order]
+    row_query, row_gain = row_query[order], row_gain[order]
+    is_judged = order < len(gaining)  # before they were sorted, the rows of judged documents came first
 
     # Rows of a query with the same gain make one layer, from the next lower gain of the query, or 0, to theirs.
     first, _ = groups(row_query, row_gain)
     layer_query, upper = row_query[first], row_gain[first]
-    lower = np.where(np.diff(layer_query, prepend=-1) > 0, 0.0, np.append(0.0, upper[:-1]))
+    is_lowest = np.diff(layer_query, prepend=-1) > 0  # whether a layer is the first of its query
+    lower = np.where(is_lowest, 0.0, np.append(0.0, upper)[:-1])  # 0, or the upper end of the layer before
     # The judged documents from the first row of a layer to the end of its query reach it.
     judged_before = np.append(0, np.cumsum(is_judged))  # how many are in the rows before each row, and in all
     end_of_query = np.searchsorted(row_query, layer_query, side="right")
@@ -249,10 +252,12 @@ def _valid_bounds(
     low, high: float64[queries], the results of `extreme`; gains: of the ends of the scale; has_judgment:
     bool[queries], whether a query has a judgment once all of the pool is judged.
     """
-    lowest, highest = gains
-    surely_defined, maybe_defined = _defined(case, lowest, highest)
-    # With a loss in the DCG, an arbitrarily small ideal makes the ratio unbounded.
-    has_loss = (lowest < 0) | (case.dcg_of_judged < 0)
+    # Whether nDCG is defined whatever the missing judgments are, and whether it is for some of them.
+    surely_defined, maybe_defined = _defined(case, *gains)
+    # With negatives=raw nDCG is DCG / IDCG. If no gain above 0 is certain, the IDCG can be arbitrarily small, and
+    # with a loss in the DCG the ratio has no lower limit. Under minmax the worst list limits it, under clip there
+    # is no loss.
+    has_loss = (gains[0] < 0) | (case.dcg_of_judged < 0)
     unbounded = maybe_defined & ~surely_defined & has_loss & (graded.options.negatives == "raw")
     present = ndcg(graded, cutoff)  # nan where it is undefined
     low = np.where(case.unjudged > 0, low, present)

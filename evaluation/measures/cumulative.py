@@ -34,8 +34,9 @@ def min_dcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
 def ndcg(graded: GradedRankings, cutoff: int | None) -> np.ndarray:
     """nDCG@k = (DCG - W) / (IDCG - W), where W is the DCG of the worst list, float64[queries]; nan if IDCG = W.
 
-    Without negative gains W = 0, and this is DCG / IDCG (Järvelin & Kekäläinen 2002). The default, an open
-    form of the min-max of Gienapp et al. (CIKM 2020), is within [0, 1] for every ranking.
+    Without negative gains W = 0, and this is DCG / IDCG (Järvelin & Kekäläinen 2002). negatives=minmax_closed is
+    the min-max of Gienapp et al. (CIKM 2020), in which all judged documents fill the ideal and the worst list.
+    Under the default, minmax, these lists leave places empty, and the value is within [0, 1] for every ranking.
     """
     best, worst = idcg(graded, cutoff), min_dcg(graded, cutoff)
     span = best - worst

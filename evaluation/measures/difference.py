@@ -54,6 +54,7 @@ def difference(first: Explanation, second: Explanation, measure: str) -> Differe
         second_value,
         of_empty_list=Part(0, _value_of_empty_list(first, measure), _value_of_empty_list(second, measure)),
         parts=[Part(rank, *of_both) for rank, of_both in enumerate(by_rank, start=1)],
+        # min_dcg is the DCG of the worst list: nDCG = (dcg - min_dcg) / (idcg - min_dcg).
         one_ideal=(first.idcg, first.min_dcg) == (second.idcg, second.min_dcg),
     )
 

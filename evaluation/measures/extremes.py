@@ -79,8 +79,7 @@ def extreme(case: Case, sign: int) -> np.ndarray:
 
     Queries are processed in chunks, because a layer takes a row as long as there are unjudged documents.
     """
-    layers = np.bincount(case.layers_above.query, minlength=case.queries)
-    layers += np.bincount(case.layers_below.query, minlength=case.queries)
+    layers = np.bincount(np.append(case.layers_above.query, case.layers_below.query), minlength=case.queries)
     part = np.cumsum((layers + 1) * (case.weights.shape[1] + 1)) // CELLS_AT_A_TIME
     edges = [*np.flatnonzero(np.diff(part, prepend=-1)), case.queries]
     parts = [_Search(case.part(*edge), sign).ratio() for edge in zip(edges, edges[1:], strict=False)]
@@ -102,8 +101,8 @@ class _Search:
         self.numbers = np.arange(case.weights.shape[1] + 1)  # of unjudged documents: that of each column
         self.too_many = self.numbers > case.unjudged[:, np.newaxis]  # more than the query has
         self.remaining = np.maximum(case.unjudged[:, np.newaxis] - self.numbers, 0)  # how many more it has, or 0
-        # The summed weights of so many unjudged documents, the heaviest or the lightest of the query. The lightest
-        # have the weight of all less that of the heaviest `remaining`.
+        # The summed weights of so many unjudged documents, the heaviest or the lightest of the query. Case.weights
+        # begin with the heaviest. The lightest have the weight of all less that of the heaviest `remaining`.
         heaviest = np.zeros((case.queries, len(self.numbers)))
         np.cumsum(case.weights, axis=1, out=heaviest[:, 1:])
         lightest = heaviest[:, -1:] - np.take_along_axis(heaviest, self.remaining, axis=1)
@@ -115,7 +114,8 @@ class _Search:
         above, below = case.layers_above, case.layers_below
         self.ideal_discounts = case.first_discounts(above.judged[:, np.newaxis] + self.numbers)
         self.worst_discounts = case.first_discounts(below.judged[:, np.newaxis] + self.numbers)
-        self.worst_discounts *= case.has_worst_list
+        if not case.has_worst_list:  # of no query: only negatives=minmax has worst lists
+            self.worst_discounts[:] = 0
 
     def ratio(self) -> np.ndarray:
         """The extreme ratio of each query, float64[queries]."""
@@ -138,16 +138,17 @@ class _Search:
         """
         above, below = self.case.layers_above, self.case.layers_below
         # What each layer adds, by the number of unjudged documents. Below 0 their weights are taken from the DCG.
+        # In the search for the least ratio, `_terms` turns the sign, so that the greatest total is best.
         terms_above = self._terms(above, self.weights_above, self.ideal_discounts, -ratio)
         terms_below = self._terms(below, -self.weights_below, self.worst_discounts, 1 - ratio)
         # No more documents can reach a layer than the one before it, nearer to 0. For the greatest ratio, the best
-        # numbers of single layers keep to this above 0. Below 0 they would rise, and then one number for all
-        # layers is best. For the least ratio it is the reverse.
-        sum_above, reaching_above = self._best_sum(above, terms_above, own_numbers=self.sign > 0)
-        sum_below, reaching_below = self._best_sum(below, terms_below, own_numbers=self.sign < 0)
-        # Column i: i unjudged documents have gains above 0, and the `remaining` ones below.
+        # number of each layer by itself keeps to this above 0. Below 0 these would rise, and then one number for
+        # all layers is best. For the least ratio it is the reverse: see the head of the module.
+        sum_above, reaching_above = self._best_sum(above, terms_above, by_layer=self.sign > 0)
+        sum_below, reaching_below = self._best_sum(below, terms_below, by_layer=self.sign < 0)
+        # Column i: i unjudged documents have gains above 0, and the `remaining` ones of the query below.
         total = sum_above + np.take_along_axis(sum_below, self.remaining, axis=1)
-        total[self.too_many] = -np.inf
+        total[self.too_many] = -np.inf  # the query has fewer than i unjudged documents
         number_above = total.argmax(axis=1)
         number_below = self.case.unjudged - number_above
         return (
@@ -158,10 +159,11 @@ class _Search:
     def _terms(self, layers: Layers, weights: np.ndarray, discounts: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """What each layer adds to DCG - ratio * ideal + (1 - ratio) * worst, times `sign`: float64[layers, n + 1].
 
-        Column i is for i unjudged documents that reach the layer, which is a range of gains. It adds the size of
-        this range, `thickness`, times (weights + factor * discounts).
+        `worst` is added, as it is minus the DCG of the worst list. Column i is for i unjudged documents that reach
+        the layer, a range of gains: `thickness`, the size of this range, times (weights + factor * discounts).
 
-        weights: float64[queries, n + 1], of the i documents in the DCG.
+        weights: float64[queries, n + 1], the summed weights of these i documents in the DCG; negative for the
+        layers below 0, which lower the DCG.
         discounts: float64[layers, n + 1], of all documents that reach the layer, in the ideal or the worst list.
         factor: float64[queries], -ratio for the ideal list, 1 - ratio for the worst.
         """
@@ -171,24 +173,27 @@ class _Search:
         # The number is fixed where no unjudged document can reach a layer, or every one does: 0, or all of them.
         terms[layers.none_reach] = terms[layers.none_reach, :1]
         unjudged = self.case.unjudged[layers.query[layers.all_reach]]
-        terms[layers.all_reach] = terms[layers.all_reach, unjudged][:, np.newaxis]
+        terms_of_all = terms[layers.all_reach, unjudged]  # of each layer that all reach: its only possible term
+        terms[layers.all_reach] = terms_of_all[:, np.newaxis]
         return terms
 
-    def _best_sum(self, layers: Layers, terms: np.ndarray, own_numbers: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _best_sum(self, layers: Layers, terms: np.ndarray, by_layer: bool) -> tuple[np.ndarray, np.ndarray]:
         """The best sum of a query's layers, and how many unjudged documents then reach each of them.
 
         float64[queries, n + 1] and int64[layers, n + 1]. A layer is a range of gains, here on one side of 0, above
-        or below. Column i is for i unjudged documents with gains on this side. terms: what each layer adds to the
-        sum, from `_terms`. own_numbers: each layer is reached by as many of the i documents as are best for it;
-        otherwise all i reach every layer.
+        or below. A document reaches it if its gain is at its farther end from 0, or beyond. Column i is for i
+        unjudged documents with gains on this side. terms: what each layer adds to the sum, from `_terms`.
+        by_layer: each layer is reached by the number from 0 to i that is best for it; otherwise all i reach every
+        layer.
         """
         best = terms
-        reaching = np.tile(self.numbers, (len(terms), 1))
-        if own_numbers:
-            # Of i documents 0 to i can reach a layer: the best of columns 0 to i, and the last column that has it.
-            best = np.maximum.accumulate(terms, axis=1)
+        reaching = np.tile(self.numbers, (len(terms), 1))  # i in column i
+        if by_layer:
+            best = np.maximum.accumulate(terms, axis=1)  # the best term of columns 0 to i
+            # The last of these columns with that term. A column that falls below it takes over the one before.
             reaching = np.maximum.accumulate(np.where(terms == best, reaching, 0), axis=1)
-        # Layers that none or all reach in any case. Their rows of `terms` are constant, so `best` is right.
+        # Layers that none or all reach, whatever i is. Their rows of `terms` are constant, so `best` is right. If
+        # all reach a layer, every grade of the scale is on this side, and i is how many can reach layers beyond.
         reaching[layers.none_reach] = 0
         reaching[layers.all_reach] = self.case.unjudged[layers.query[layers.all_reach], np.newaxis]
         total = np.zeros((self.case.queries, len(self.numbers)))

@@ -35,8 +35,8 @@ def match(judgments: Judgments, rankings: Rankings) -> tuple[np.ndarray, np.ndar
 class HashTable:
     """A hash table of numbers by query: the judged documents, in which the documents of rankings are looked up.
 
-    Each query has 2**bits slots, about 32 for each of its numbers, so that most other numbers hit an empty
-    slot. Rows come query by query, so that lookups are local in memory.
+    Each query has 2**bits slots, from query << bits on, about 32 for each of its numbers, so that most other
+    numbers hit an empty slot. Rows come query by query, so that lookups are local in memory.
     """
 
     query: np.ndarray  # int64[n], ascending
@@ -53,7 +53,7 @@ class HashTable:
 
     @cached_property
     def first_slot(self) -> np.ndarray:
-        """The first slot of each query, in the smallest numbers that hold all slots."""
+        """The first slot of each query, query << bits; in 32 bits where these hold all slots, for speed."""
         first = np.arange(len(self.first_index)) << self.bits
         return first.astype(np.uint32) if len(self.entries) <= 1 << 32 else first
 
@@ -61,15 +61,15 @@ class HashTable:
     def of(cls, queries: int, query: np.ndarray, number: np.ndarray) -> "HashTable":
         """The hash table in which `rows_with` looks numbers up, each within its query.
 
-        query, number: as the fields; queries: how many there are, also without a number.
+        query, number: as the fields, sorted like them; queries: how many there are, also without a number.
         """
-        wanted_slots = max(query.size, 1) / max(queries, 1) * SLOTS_FOR_EACH  # of each query
-        # At least 2**4 slots, at most 2**MOST_BITS.
-        bits = int(np.clip(np.ceil(np.log2(wanted_slots)), 4, MOST_BITS))
+        mean_numbers = max(query.size, 1) / max(queries, 1)  # of a query
+        # The slots of each query, a power of 2: at least 2**4, at most 2**MOST_BITS.
+        bits = int(np.clip(np.ceil(np.log2(mean_numbers * SLOTS_FOR_EACH)), 4, MOST_BITS))
         slot = (query << bits) + _hashed(number, bits)
         first_index = np.searchsorted(query, np.arange(queries))
         entry = np.arange(len(query)) - first_index[query] + 1  # within the query from 1, since 0 is an empty slot
-        # A type that holds one more than the largest entry, so that its maximum can mark a collision.
+        # The smallest unsigned type that holds one more than the largest entry: its maximum marks a collision.
         entries = np.zeros(queries << bits, np.min_scalar_type(int(entry.max(initial=0)) + 1))
         entries[slot] = entry
         # Several numbers in one slot are a collision: `rows_with` finds them by a binary search instead.
@@ -86,6 +86,7 @@ class HashTable:
             return np.empty(0, np.intp), np.empty(0, np.intp)
         edges = _edges(offsets)  # of chunks of queries
         # The buffers that `_hits` computes in, shared: fresh memory for each chunk would take a fifth of the time.
+        # They hold of each row of the chunk its slot as `first_slot` has it, its slot as an index, and the entry.
         rows = max(int(offsets[last] - offsets[first]) for first, last in edges)
         buffers = tuple(np.empty(rows, dtype) for dtype in (self.first_slot.dtype, np.intp, self.entries.dtype))
         hits = [self._hits(offsets, numbers, *edge, buffers) for edge in edges]
@@ -104,19 +105,19 @@ class HashTable:
         """The rows of queries first to last - 1 whose slot has their number, or a collision that may hide it.
 
         Returns these rows, the index of each in `self.number`, -1 for a collision, and the query of each.
-        offsets, numbers: as in `rows_with`. buffers: overwritten with the slot of each row, in as few bits as it
-        takes, the slot as an index, and the entry of the slot.
+        offsets, numbers: as in `rows_with`. buffers: overwritten with the slot of each row in the type of
+        `first_slot`, the slot as an index, and the entry of the slot.
         """
         start, end = offsets[first], offsets[last]
         narrow_slot, slot, entry = (buffer[: end - start] for buffer in buffers)
         # A slot is the first one of the query plus the hash of the number, which has `bits` bits.
         _hashed(numbers[start:end], self.bits, out=narrow_slot)
         narrow_slot += np.repeat(self.first_slot[first:last], np.diff(offsets[first : last + 1]))
-        slot[:] = narrow_slot
+        slot[:] = narrow_slot  # as indices: `take` would convert others into new memory
         self.entries.take(slot, out=entry, mode="clip")  # with "raise" it would make a copy first
         in_use = _places_of_true(entry != 0)
         entry, row = entry[in_use], in_use + start
-        query = (slot[in_use] >> self.bits).astype(np.int64)
+        query = (slot[in_use] >> self.bits).astype(np.int64)  # the first slot of a query is query << bits
         index = self.first_index[query] + entry - 1  # entry i is the i-th number of the query
         is_collision = entry == np.iinfo(entry.dtype).max
         index[is_collision] = -1

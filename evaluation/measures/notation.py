@@ -27,7 +27,7 @@ class Measure:
     params: tuple[tuple[str, float | str], ...] = ()
 
     def __post_init__(self):
-        refuse_unknown("measure", self.name, MEASURES, ALIASES)
+        refuse_unknown("measure", self.name, MEASURES, ALIASES)  # an alias is only named as what may be meant
         cutoff = self.cutoff
         definition = MEASURES[self.name]
         if cutoff is not None and not definition.takes_cutoff:
@@ -42,6 +42,7 @@ class Measure:
         params = [(name, checked(name, value)) for name, value in self.params]
         if len(dict(params)) != len(params):
             raise ValueError(f"{self.name} has a parameter twice: {params_text(params)}.")
+        # DEFAULTS has neither rel nor gmax: both are here only if the caller stated both.
         stated = {name: DEFAULTS[name] for name in definition.parameters if name in DEFAULTS} | dict(params)
         if {"rel", "gmax"} <= stated.keys():
             raise ValueError(f"{self.name} takes rel or gmax, not both: with rel a document gains 0 or 1.")

@@ -123,7 +123,8 @@ class Options:
         base = _text(self, "log_base")
         unjudged = "0" if self.unjudged == "zero" else self.unjudged
         parts = [
-            gain or _text(self, "gain"),  # a map has no short name, but all its grades as text
+            gain or _text(self, "gain"),  # gain="map" has no short name, but all its grades as text
+            # jk: discount="jk2002", of Järvelin and Kekäläinen.
             f"log{base}" if self.discount == "log_shift" else f"jk{base}",
             f"ideal={self.ideal}",
             f"unj={unjudged}" if self.assumed_grade is None else f"unj=grade:{decimal_text(self.assumed_grade)}",

@@ -33,7 +33,8 @@ def ranks_by_score(rankings: Rankings, row: np.ndarray, query: np.ndarray, ties:
         rows = slice(row_edges[number], row_edges[number + 1])
         first_place[rows] = edges[number] + of_query.searchsorted(sought[rows])
     rank = first_place - rankings.offsets[query] + 1
-    # A row is tied if the next place is of the same query and has the same score.
+    # `negated` is sorted within each query by now, so equal scores stand side by side. A row is tied if the place
+    # after the first one with its score is of the same query and has its score, too.
     next_place = first_place + 1
     has_next = np.flatnonzero(next_place < rankings.offsets[query + 1])
     tied = has_next[negated[next_place[has_next]] == sought[has_next]]
@@ -66,12 +67,14 @@ def _number_before_by_tiebreak(rankings: Rankings, row: np.ndarray, query: np.nd
 def _rows_with_scores_of(rankings: Rankings, row: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows with the score of one of `row` in the same query, ascending, and a number for each: int64[n] both.
 
-    The number is the same for equal scores of one query. Since scores are folded to 32 bits, a few rows have
-    another score than any of `row`, or the number of another score. query: of each of `row`.
+    The number is the same for equal scores of one query. Two different scores of a query can have the same number,
+    as a number stands for a score folded to 32 bits. So a few rows can be there without a score of `row`: the
+    caller compares the scores themselves. query: of each of `row`.
     """
     bits = (rankings.scores + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0: the two have different bits
     # The hash table takes numbers of 32 bits, so both halves of a score are folded into one.
     folded = (bits ^ bits >> np.uint64(32)).astype(np.uint32)
+    # The folded scores of `row` by query, ascending, each once, as the hash table needs them.
     wanted_query, wanted = pair_of(distinct(pair_key(query, folded[row])))
     table = HashTable.of(rankings.queries, wanted_query, wanted.astype(np.uint32))
     return table.rows_with(rankings.offsets, folded)

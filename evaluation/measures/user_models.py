@@ -21,8 +21,9 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
     chance = np.exp2(graded.grade - gmax) - np.exp2(-gmax)
     hits = np.flatnonzero((chance > 0) if cutoff is None else (chance > 0) & (graded.rank <= cutoff))
     query = graded.query[hits]
-    # The number of each hit within its query, from 0.
-    nth_hit = np.arange(len(hits)) - np.searchsorted(query, np.arange(graded.queries))[query]
+    # The number of each hit within its query, from 0. Hits are by query and then by rank, as all rows are.
+    first_hit = np.searchsorted(query, np.arange(graded.queries))  # of each query
+    nth_hit = np.arange(len(hits)) - first_hit[query]
     values = np.zeros(graded.queries)
     still_reading = np.ones(graded.queries)  # the chance that no document so far satisfied the reader
     # The first hit of every query, then the second, and so on: each step needs the chance after the one before.
@@ -32,8 +33,8 @@ def expected_reciprocal_rank(graded: GradedRankings, cutoff: int | None, gmax: f
         query = graded.query[rows]
         values[query] += still_reading[query] * chance[rows] / graded.rank[rows]
         still_reading[query] *= 1 - chance[rows]
-    judgments = graded.judgments
-    satisfying = np.bincount(judgments.query[judgments.grade > 0], minlength=graded.queries)  # judged documents
+    # Judged documents that can satisfy.
+    satisfying = np.bincount(graded.judgments.query[graded.judgments.grade > 0], minlength=graded.queries)
     values[satisfying == 0] = np.nan
     return values
 

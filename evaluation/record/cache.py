@@ -61,9 +61,10 @@ class Columns:
 def read(collection: Collection, source: Source, version: Version | None = None) -> tuple[Record, Judgments]:
     """The record and judgments of the version (None: the present one). Do not change the arrays.
 
-    The record is cached once for all rules of judgments, and the judgments for each source. After a rating, the
-    record is updated, and judgments are combined again from all of its ratings, which is faster than finding those
-    that changed.
+    What the cache lacks of the version is read as it is now, which can be newer, and cached under the version. The
+    record is cached once for all rules of judgments, and the judgments for each source. After a rating, the record
+    is updated, and judgments are combined again from all of its ratings, which is faster than finding those that
+    changed.
     """
     version = version or record.version(collection)
 

@@ -56,17 +56,18 @@ def refuse_grades(
     if not unfit:
         return
     refused = [row for row in rows if row[-1] in unfit]
+    # The message says "qrels" of the format trec-qrels.
     problem, examples = refusal(refused, len(rows), format.name.removeprefix("trec-"))
-    steps = ",".join(f"{grade}=…" for grade in examples)
+    mapping = ",".join(f"{grade}=…" for grade in examples)  # as `parse_map` reads it
     scale = {float(grade.value) for grade in collection.grades.all()}
     other_ways = ""
-    # Another rule helps only where a mean made some of these grades: those of the scale stay.
+    # Named only where a mean made some of these grades. If all are of the scale, another rule does not help.
     if rule in RULES_OF_MEANS and not unfit <= scale:
         other_ways = (
             "; the rule median keeps to the grades of the scale, but gives other numbers than the mean"
             "; a CSV holds decimals"
         )
-    raise ValueError(f"{problem}. Map each to an integer, {steps}{other_ways}.")
+    raise ValueError(f"{problem}. Map each to an integer, {mapping}{other_ways}.")
 
 
 def refusal(refused: list[tuple], total: int, format: str) -> tuple[str, list[str]]:

@@ -61,14 +61,16 @@ def rankings_of(systems: Sequence[System], queries: pd.DataFrame, with_scores: b
         if query in row_of_query:
             arrays = {field.name: field.unpacked(value) for field, value in zip(fields, packed, strict=True)}
             lists[system][row_of_query[query]] = arrays
-    return {system.name: _packed(lists[system.pk], len(queries), system.gaps) for system in systems}
+    return {system.name: _joined(lists[system.pk], len(queries), system.gaps) for system in systems}
 
 
-def _packed(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
-    """The rankings of one system; scores are nan where a ranking has none, and None where scores were not read.
+def _joined(lists: dict[int, dict], queries: int, gaps: bool) -> Rankings:
+    """The rankings of one system as one `Rankings`.
 
-    lists: by the row of the query, a dict with `documents`, and `scores` (None without any) if these were read.
+    lists: by the row of the query, the arrays of a ranking: `documents`, and `scores` if these were read, None for
+    a ranking without scores. In the result these scores are nan; scores that were not read are None as a whole.
     queries: the number of all queries, also of those without a ranking.
+    gaps: whether a query without a ranking was not answered, rather than with an empty list: see `System.gaps`.
     """
     rows = sorted(lists)
     documents = [lists[row]["documents"] for row in rows]
@@ -125,16 +127,16 @@ def refuse_unscored(rankings: dict[str, Rankings], queries: pd.DataFrame, ties: 
 
 
 def with_tiebreak(rankings: dict[str, Rankings]) -> dict[str, Rankings]:
-    """The rankings with the order of document keys as tiebreak, for documents with equal scores."""
+    """The rankings with the order of document keys as tiebreak: of equal scores the larger key is first."""
     tied_rows = {name: _tied_rows(ranking) for name, ranking in rankings.items()}
     tied_documents = [rankings[name].documents[rows] for name, rows in tied_rows.items()]
     pks = distinct(np.concatenate([np.empty(0, np.uint32), *tied_documents]))
     keys = document_keys(pks.tolist())
     # Code points sort as their bytes in UTF-8 do, which is how trec_eval compares keys.
-    pks_by_key = sorted(keys, key=keys.get)
-    # `pks` ascend, so `searchsorted` finds the index of a document among them.
-    place_of_key = np.zeros(len(pks), np.int64)  # for each of `pks`; 0 for a document that was deleted meanwhile
-    place_of_key[np.searchsorted(pks, pks_by_key)] = np.arange(len(keys))
+    index = np.searchsorted(pks, sorted(keys, key=keys.get))  # in `pks`, of the first key, the second, and so on
+    # For each of `pks`, the place of its key in their order; 0 for a document that was deleted meanwhile.
+    place_of_key = np.zeros(len(pks), np.int64)
+    place_of_key[index] = np.arange(len(index))
     with_tiebreaks = {}
     for name, ranking in rankings.items():
         tiebreak = np.zeros(len(ranking.documents), np.int64)  # 0 where no other row has the score

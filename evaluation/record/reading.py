@@ -64,7 +64,8 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
     Eight database queries, or nine where the queries were drawn from a log, and one for each 20,000 of these keys.
     ValueError for an unknown system, and for one without the scores that `ties` needs.
     """
-    # Queries of a sample drawn from a log may not be in the collection: a mean over all searches counts them, too.
+    # Queries of a sample drawn from a log may not be in the collection. They are apart, in `left_out_queries`: a
+    # mean over all searches needs them, too.
     queries, left_out_queries = with_draw(collection, queries_of(collection))
     chosen = _systems(collection, systems)
     rankings = rankings_of(chosen, queries, with_scores=ties != "rank")
@@ -87,10 +88,11 @@ def load(collection: Collection, systems: Iterable[str] | None = None, ties: str
 def part(collection: Collection, whole: Record, queries: Sequence[int]) -> Record:
     """The record of a few queries (pks) of `whole`, with ratings and adjudications read again.
 
-    Rankings stay as in `whole`. Two database queries, and two more for a rater or grade that it does not have.
+    Rankings stay as in `whole`, and so do its `values`, those of all grades and raters, unless a row has one that
+    they lack. One database query, and two more for such a rater or grade.
     """
     places = whole.places(queries)
-    rows = _Rows.of(collection, queries)
+    rows = _Rows.of(collection, queries)  # ratings and adjudications
     values = whole.values if rows.known_to(whole.values) else GradeValues.of(collection)
     return replace(
         whole,
@@ -209,8 +211,9 @@ def with_draw(
     The columns are those of `Record.queries`, and the second value is `Record.left_out_queries`. The sample is the
     last one, or the one that was the last at `until`.
 
-    Where there is no sample, or it was drawn evenly, queries get nan, nan and "", so that no mean is one over all
-    searches. With an even draw a few frequent queries would decide it, and its interval would promise too much.
+    Where there is no sample, or it was drawn evenly, queries get nan, nan and "". All means are then over queries,
+    not over the searches of the log. After an even draw, a few frequent queries would decide a mean over searches,
+    and its interval would promise too much.
     """
     samples = collection.samples.filter(created_at__lte=until) if until else collection.samples
     sample = samples.order_by("number").last()
@@ -273,7 +276,7 @@ class _Rows:
         return cls(ratings=rows[:, ~is_adjudication], adjudications=rows[:, is_adjudication][[0, 1, 3]])
 
     def known_to(self, values: GradeValues) -> bool:
-        """Whether all grades and raters are in `values`."""
+        """Whether `values` has all grades and raters of these rows."""
         grades = {*self.ratings[3].tolist(), *self.adjudications[2].tolist()}
         return values.weights.keys() >= set(self.ratings[2].tolist()) and values.grades.keys() >= grades
 

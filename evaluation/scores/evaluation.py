@@ -39,7 +39,7 @@ class Evaluation:
     # By (measure, system), of the measures that they were asked for.
     bounds: Mapping[tuple[Measure, str], Bounds] = field(default_factory=dict)
     expected: Mapping[Measure, Expected] = field(default_factory=dict)  # where they were asked for
-    judged_by: Judgments | None = None  # the judgments, where they were asked for
+    known_judgments: Judgments | None = None  # where they were asked for: see `judgments`
     stored: Mapping[tuple[str, str], Standing] | None = None  # frozen: the standings as they were computed then
     expecting: Expecting = Expecting()  # on a page: the expected means that it can show first
 
@@ -56,9 +56,9 @@ class Evaluation:
     @property
     def judgments(self) -> Judgments:
         """The judgments. LookupError where they were not asked for, as in a frozen evaluation."""
-        if self.judged_by is None:
+        if self.known_judgments is None:
             raise LookupError(f"the evaluation of {self.collection} was made without its judgments.")
-        return self.judged_by
+        return self.known_judgments
 
     @property
     def fingerprint(self) -> str:
@@ -195,10 +195,12 @@ class Evaluation:
         bounds = self.bounds.get((measure, system))
         lowest, highest = np.nan, np.nan
         if bounds:
+            # certain, possible: the queries that surely have a value once all is judged, and that can have one.
             lowest, highest = self.bounds_of_mean(bounds.low, bounds.high, bounds.certain, bounds.possible)
         weighted = NO_ESTIMATE
         if self.is_weighted:
-            # With or without a log (`self.sampled`), each query stands for as many searches as its weight says.
+            # In this mean each query stands for as many searches as its weight says, also where queries were drawn
+            # from a log (`self.sampled`) and `estimated` is a mean over its searches.
             by_weight = Sampled.by_weight(self.table.record.queries["weight"].to_numpy(np.float64))
             weighted = estimate(counting_values, by_weight)
         return Standing(
@@ -218,6 +220,7 @@ class Evaluation:
             weighted_low=none_for_nan(weighted.low),
             weighted_high=none_for_nan(weighted.high),
             total=float(values[counted].sum()) if MEASURES[measure.name].is_count and queries else None,
+            # The columns of the expected mean, for which a model predicts missing judgments; {} if not asked for.
             expected=self.expected[measure].row(system) if measure in self.expected else {},
             # None for rankings that are no system of the collection, such as those of a file.
             pk=self.table.record.system_pks.get(system),
@@ -290,7 +293,7 @@ class Evaluation:
     @property
     def neutral_mean(self) -> float | None:
         """The mean score of an empty list, where negative judgments lift it above 0."""
-        if self.asked.measure.name != "nDCG" or self.judged_by is None or not self.negative:
+        if self.asked.measure.name != "nDCG" or self.known_judgments is None or not self.negative:
             return None
         mean = mean_of(self.neutral, self.sampled)
         return mean if mean > 0 else None
@@ -385,17 +388,18 @@ def _resampled(values: np.ndarray) -> list[Estimate]:
     """
     counted = ~np.isnan(values)
     queries_of_column = counted.sum(axis=0)
-    estimates = [NO_ESTIMATE] * values.shape[1]
+    estimates: dict[int, Estimate] = {}  # by column
     # Columns with equally many queries are resampled together, which is faster.
     for size in np.unique(queries_of_column):
         columns = np.flatnonzero(queries_of_column == size)
         # float64[size, columns]: of each column its own queries, without nan.
         counting_values = np.column_stack([values[counted[:, column], column] for column in columns])
-        ends = np.transpose(bootstrap_interval(counting_values))  # low and high: [columns, 2]
-        for column, (low, high) in zip(columns, ends, strict=True):
+        # low and high: [columns, 2], nan for fewer than two queries
+        ends = np.transpose(bootstrap_interval(counting_values))
+        for column, (low, high) in zip(columns.tolist(), ends, strict=True):
             mean = kernel.mean(values[:, column], counted[:, column])
             estimates[column] = Estimate(mean, float(low), float(high))
-    return estimates
+    return [estimates[column] for column in range(values.shape[1])]
 
 
 def _within_scale(measure: Measure, estimated: Estimate, values: np.ndarray) -> Estimate:

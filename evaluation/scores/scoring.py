@@ -48,11 +48,12 @@ def evaluate(
     evaluation = Evaluation(asked, measures, table, bounds_by_column)
     if not judgments:
         return evaluation
-    data, judged_by = cache.read(collection, asked.source, version)
-    # An import after `version` was read can have added queries to `data` alone. In the new version both have them.
+    # What is not cached for this version is read as it is now. After an import since the version was read, `data`
+    # can have queries that the table lacks. In the new version both have them.
+    data, known_judgments = cache.read(collection, asked.source, version)
     if not data.queries["key"].equals(table.record.queries["key"]):
         return evaluate(collection, asked, beside, bounds, judgments)
-    return replace(evaluation, judged_by=judged_by)
+    return replace(evaluation, known_judgments=known_judgments)
 
 
 def of_ratings(data: Record, ratings: Ratings, asked: Asked) -> Evaluation:
@@ -60,7 +61,7 @@ def of_ratings(data: Record, ratings: Ratings, asked: Asked) -> Evaluation:
     data, measures = replace(data, ratings=ratings), (asked.measure,)
     judgments = asked.source.judgments(data)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
-    return Evaluation(asked, measures, table, judged_by=judgments)
+    return Evaluation(asked, measures, table, known_judgments=judgments)
 
 
 def of_arrays(
@@ -84,7 +85,7 @@ def of_arrays(
     # Judgments of files are not made from ratings.
     data = Record(name, frame, tuple(rankings), ratings=None, values=None, rankings=rankings)
     table = Columns(data, _scored(data, judgments, measures, asked.options))
-    return Evaluation(replace(asked, measure=measures[0]), measures, table, judged_by=judgments)
+    return Evaluation(replace(asked, measure=measures[0]), measures, table, known_judgments=judgments)
 
 
 def of_rankings(
@@ -92,8 +93,9 @@ def of_rankings(
 ) -> Evaluation:
     """The scores of the asked systems and of these further rankings in the asked measure. Nothing is cached.
 
-    They have the judgments and, unless `bounds` is False, bounds where the measure has them. extra_rankings: by
-    name, of all queries of the collection in their order.
+    The evaluation has the judgments and, unless `bounds` is False, what the values can still become, which the
+    missing judgments decide: any grade of the scale. extra_rankings: by name, of all queries of the collection in
+    their order.
     """
     data, judgments = read(collection, asked)
     systems = (*data.systems, *extra_rankings)
@@ -104,7 +106,7 @@ def of_rankings(
     if scale:
         columns = _bound_columns(data, judgments, collection, asked, scale)
         bounds_by_column = {(asked.measure, system): _bounds_in(columns, system) for system in systems}
-    return Evaluation(asked, (asked.measure,), table, bounds_by_column, judged_by=judgments)
+    return Evaluation(asked, (asked.measure,), table, bounds_by_column, known_judgments=judgments)
 
 
 def expected_by_query(
@@ -200,7 +202,9 @@ def _bounds(
     source_of_all = replace(asked.source, systems=None)
     bounds: dict[tuple[Measure, str], Bounds] = {}
     for measure in measures_with_bounds:
+        # kernel.effective: the options in force, after the measure's own parameter dcg.
         cache_key = ("bounds", measure, kernel.effective(measure, asked.options), tuple(scale))
+        # Its systems do not matter: `cache.columns` reads those of `source_of_all`.
         asked_measure = replace(asked, measure=measure)
         compute = partial(_bound_columns, collection=collection, asked=asked_measure, scale=scale)
         table = cache.columns(collection, version, source_of_all, cache_key, compute)
@@ -222,11 +226,11 @@ def _bound_columns(
     Their keys are (name of the field of `Bounds`, system). scale: the grades, the lowest first.
     """
     cutoff, options = asked.measure.cutoff, kernel.effective(asked.measure, asked.options)
-    # The pairs that can still get a judgment, of the pool and of each ranking: (queries, documents).
+    # The pairs that can still get a judgment, of the pool and of each ranking: (query, document), int64[n] each.
     of_pool = record.pool(collection, data.queries, asked.adjudications)
     of_rankings = [kernel.unjudged(cutoff, judgments, rankings, options) for rankings in data.rankings.values()]
     query, document = np.hstack([of_pool, *of_rankings])
-    # Sorted once for all systems: the bounds of each sort the pool again, which is quick then.
+    # Each pair once, sorted. `kernel.bounds` sorts them again for each system, which is quick if they are sorted.
     pool = pair_of(distinct(pair_key(query, document)))
     columns: dict[tuple[str, str], np.ndarray] = {}
     for system, rankings in data.rankings.items():
