@@ -75,18 +75,18 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
 
     A row: one system before one round (a draw of pairs to be judged) or now, with judged (pairs), expected, low
     and high (None without an interval), when (text), leader (bool), barred (bool: its interval is drawn as a bar).
-    The rows are in the order of time.
+    The rows are in the order of time. bounded: whether 1 is the highest value that the measure can have.
     """
     last_values = {row["system"]: row["expected"] for row in rows}
     height = max(EXPECTED_HEIGHT, LABEL_HEIGHT * (len(last_values) + 2))  # the labels at the ends of lines fit
     bars = [row for row in rows if row["low"] is not None and row["barred"]]
     systems_with_bars = list(dict.fromkeys(row["system"] for row in bars))
-    values = [row["expected"] for row in rows]
-    ends_of_bars = [row[name] for row in bars for name in ("low", "high")]
-    domain = score_domain(values + ends_of_bars, bounded, whole=False)
+    values = [row["expected"] for row in rows] + [row[name] for row in bars for name in ("low", "high")]
+    domain = score_domain(values, bounded, to_maximum=False)
     scale = alt.Scale(domain=domain, nice=False)
+    x = _judged(rows)
     base = alt.Chart(alt.NamedData("rounds")).encode(
-        x=_judged(rows),
+        x=x,
         y=alt.Y("expected:Q", title=None, scale=scale, axis=alt.Axis(format=SHORT)),
         detail=alt.Detail("system:N"),
         tooltip=[
@@ -98,20 +98,21 @@ def over_rounds(rows: Rows, *, bounded: bool = True) -> dict:
         ],
     )
     labels, names = end_labels(last_values, domain, height)
-    # The bars of a round stand side by side, two half gaps apart, half of them on each side of its dots.
+    # The bars of a round stand side by side, two half gaps apart, half of them on each side of its dots: two bars
+    # at -1 and 1 half gaps, three at -2, 0 and 2.
     intervals = []
     for place, name in enumerate(systems_with_bars):
-        pixels = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))
-        intervals.append(_bar(rows, name, scale, pixels))
+        beside = HALF_GAP_PIXELS * (2 * place + 1 - len(systems_with_bars))
+        intervals.append(_bar(x, name, scale, beside))
     layers = [*intervals, *line_and_dots(base, rows, size=40), labels]
     return vega_lite(layers, height=height, rounds=rows, bars=bars, names=names)
 
 
-def _bar(rows: Rows, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
-    """The intervals of one system, `beside` pixels to the right of its dots, to keep them apart from others."""
+def _bar(x: alt.X, system: str, scale: alt.Scale, beside: float) -> alt.Chart:
+    """The bars of one system, from the data set `bars`, `beside` pixels to the right of its dots."""
     bars = alt.Chart(alt.NamedData("bars")).transform_filter(alt.FieldEqualPredicate(field="system", equal=system))
     return bars.mark_rule(strokeWidth=3, xOffset=beside).encode(
-        x=_judged(rows),
+        x=x,
         y=alt.Y("low:Q", title=None, scale=scale),
         y2=alt.Y2("high:Q"),
         stroke=where("leader", alt.StrokeValue, ACCENT, EDGE),

@@ -30,13 +30,14 @@ JUDGED = alt.Tooltip("judged:Q", title="Judged", format=".1%")
 def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
     """A line of the mean of each night, with bands for its bounds and its 95 % interval, and marks of changes.
 
-    A row: at (ISO time), night (as text), stretch (a number, the same for all nights without a gap between them),
-    mean, low and high (the interval), lowest and highest (the bounds), judged (share), today (the mean by today's
-    judgments, a dashed line; None where it was not asked for), worse (bool: than a baseline), queries (how many
-    count). A mark: at, what (text). bounded: whether 1 is the highest value that the measure can have.
+    A row: at (ISO time), night (as text), stretch (a number: the line joins the nights with the same one, and so
+    breaks at a gap), mean, low and high (the interval), lowest and highest (the bounds), judged (share), today
+    (the mean by today's judgments, a dashed line; None where it was not asked for), worse (bool: than a baseline,
+    its dot has another colour), queries (how many count, for the tooltip). A mark: at, what (text). bounded:
+    whether 1 is the highest value that the measure can have.
     """
     values = [row.get(name) for row in rows for name in ("mean", "low", "high", "lowest", "highest", "today")]
-    scale = alt.Scale(domain=score_domain(values, bounded, whole=False), nice=False, zero=False)
+    scale = alt.Scale(domain=score_domain(values, bounded, to_maximum=False), nice=False, zero=False)
     base = alt.Chart(alt.NamedData("nights")).encode(x=_time(), detail=alt.Detail("stretch:N"))
     layers = marks_of_changes(_time(), MEANS_HEIGHT) if marks else []
     layers += _band(rows, base, "lowest", "highest", scale, color=EDGE, opacity=0.35)
@@ -52,8 +53,9 @@ def nights(rows: Rows, marks: Rows, *, bounded: bool = True) -> dict:
 def by_night(rows: Rows, margin: float) -> dict:
     """A line of the difference of each night to a baseline, with a band for its 95 % interval.
 
-    A row: at (ISO time), night, stretch, difference, low, high, worse (bool: its dot has another colour), queries:
-    as for `nights`. margin: a greater loss counts as worse; a dashed line shows it, below the solid line at 0.
+    A row: at (ISO time), night (as text), stretch (a number: the line joins the nights with the same one),
+    difference, low and high (the interval), worse (bool: its dot has another colour), queries (how many count, for
+    the tooltip). margin: a greater loss counts as worse; a dashed line shows it, below the solid line at 0.
     """
     values = [row.get(name) for row in rows for name in ("difference", "low", "high")]
     values_to_show = [0.0, -margin, *(value for value in values if value is not None)]

@@ -34,11 +34,11 @@ MOST_LETTERS = 20  # letters of a name at the end of a line; the tooltip has the
 Rows = Sequence[Mapping]
 
 
-def score_domain(values: Sequence[float | None], bounded: bool, whole: bool = True) -> list[float]:
-    """The ends of a score axis. It includes 0, and with `whole` also 1, the maximum of a `bounded` measure."""
+def score_domain(values: Sequence[float | None], bounded: bool, to_maximum: bool = True) -> list[float]:
+    """The ends of a score axis: it includes 0, and with `to_maximum` also 1, the most of a `bounded` measure."""
     known = [value for value in values if value is not None]
     least, most = min([*known, 0.0]), max([*known, 0.0])
-    if bounded and whole:
+    if bounded and to_maximum:
         return [least, max(1.0, most)]
     if bounded and 0 < most <= 1:
         # Rounded up to a tenth, so that the axis ends on a grid line.
@@ -73,7 +73,7 @@ def marks_of_changes(x: alt.X, height: int) -> list[alt.Chart]:
     ]
 
 
-def of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
+def tooltip_of_mean(*about: alt.Tooltip) -> list[alt.Tooltip]:
     """The tooltip of a system's mean with its interval. The lines `about` follow the system's name."""
     mean = alt.Tooltip("mean:Q", title="Mean", format=".4f")
     counted = alt.Tooltip("queries:Q", title="Queries counted")

@@ -17,8 +17,8 @@ from .spec import (
     end_labels,
     interval,
     line_and_dots,
-    of_mean,
     score_domain,
+    tooltip_of_mean,
     vega_lite,
     where,
 )
@@ -39,7 +39,7 @@ def means(rows: Rows, *, bounded: bool = True, neutral: float | None = None) -> 
     stroke = where("leader", alt.StrokeValue, ACCENT, INK)
     fill = where("leader", alt.FillValue, ACCENT, PAPER)
     base = alt.Chart(alt.NamedData("means")).encode(
-        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK), tooltip=of_mean()
+        y=alt.Y("system:N").sort(None).title(None).axis(grid=False, labelColor=INK), tooltip=tooltip_of_mean()
     )
     at_mean = alt.X("mean:Q", scale=scale, title=None, axis=alt.Axis(format=SHORT))
     bars, dots, numbers = dots_on_intervals(base, at_mean, alt.Text("mean:Q", format=".4f"), stroke, fill)
@@ -115,7 +115,7 @@ def curves(rows: Rows, *, bounded: bool = True) -> dict:
     all_have_bands = len(last_values) <= MOST_BANDS
     bands = [row for row in rows if row.get("low") is not None and (row["leader"] or all_have_bands)]
     ends_of_bands = [row[name] for row in bands for name in ("low", "high")]
-    domain = score_domain([row["value"] for row in rows] + ends_of_bands, bounded, whole=False)
+    domain = score_domain([row["value"] for row in rows] + ends_of_bands, bounded, to_maximum=False)
     x = alt.X("cutoff:Q", title="k, the cutoff").scale(type="log", domain=[cutoffs[0], cutoffs[-1]], nice=False)
     # With a smaller tick count Vega would leave out some of the values.
     x = x.axis(values=cutoffs, tickCount=len(cutoffs), grid=False, labelOverlap=False, labelExpr="datum.value")

@@ -174,12 +174,13 @@ def draw_from(
     if method == FROM_THE_TOP:
         return by_depth(rows, pool.rank[rows], size, generator), chances
     if method == EQUAL:
-        # All rows have one score, that before any judgment: it sets the precision of the round.
+        # All rows have one score, that before any judgment. So the precision of the round, its weight beside other
+        # rounds, does not depend on what was judged.
         return at_random(rows, size, mean_score(pool), generator), chances
     unjudged = np.flatnonzero(~state.judged)
     expectation = expect(pool, level, chances, model.effect_variance)
     # A score says how much the judgment of a pair would tell. It depends on all unjudged pairs, because all of
-    # them make the means uncertain. Only eligible ones, which are `rows`, are drawn.
+    # them make the means uncertain. Only eligible ones, which are `rows`, are drawn: all of them are unjudged.
     score_of_unjudged = scores(expectation, chances, unjudged)
     score = score_of_unjudged[state.eligible[unjudged]]  # of each of `rows`, in their order
     rate = rates(score, pool.above_cutoff[rows])
@@ -198,8 +199,7 @@ def sample_undrawable(state: State, drawn: DrawnRound, seed: int) -> list[int]:
     """
     pairs = state.pair[state.undrawable]
     share = len(drawn.drawn) / max(int(state.eligible.sum()), 1)
-    generator = np.random.default_rng([seed, 1])
-    return pairs[generator.random(len(pairs)) < share].tolist()
+    return pairs[np.random.default_rng([seed, 1]).random(len(pairs)) < share].tolist()
 
 
 def batches_of(size: int, queries: int) -> tuple[int, int]:

@@ -134,8 +134,10 @@ def expected_in(settings: Settings, lines: Lines) -> dict[Measure, Expected]:
         if system.system in settings.expected["systems"]
     }
     left_out = settings.left_out_queries
-    # None, None: the ratings and their values, which files do not have. Judgments are passed beside the record.
+    # "": no collection. None, None: the ratings and their values, which files do not have, either. Judgments are
+    # passed beside the record.
     record = Record("", judged.queries, tuple(rankings), None, None, rankings, left_out_queries=left_out)
+    # Both have a row for each of `pairs`, in their order. A key is one number for query and document.
     pair_keys = _keys(judged, ((pair["query"], pair["document"]) for pair in pairs))
     pool_rows = _pool_rows(pairs)
     rounds = list(_rounds(judged, lines, pair_keys, pool_rows))

@@ -40,12 +40,14 @@ def expected_of(
     # `aim.options` already has the options of the profile with the changes. Without the names of these in the key,
     # two profiles with the same options share the cached values.
     without_profile = replace(aim, profile=PROFILE, changes=())
+    # A new round does not raise the version of the collection, by which the cache notices changes.
     cache_key = ("expected", without_profile, most, rounds_so_far(collection), used)
 
     def expected_or_error() -> Expected | ValueError:
         """An error is cached, too, since it takes as long to find."""
         try:
             state = State.of(collection, aim, used)
+            # Pages pass `most`; commands do not, and compute pools of any size.
             if most is not None and state.pool.pairs > most:
                 raise TooLarge(f"the pool has {state.pool.pairs:,} pairs; of more than {most:,} a command tells.")
             return expected_of_state(state, aim)
@@ -114,8 +116,9 @@ def estimate_of(state: State, plain: np.ndarray, measure: Measure, options: Opti
     means, with unjudged documents as gain 0. They are the estimate where all of the pool is judged. The estimate
     then has no interval if documents above the cutoff are not in the pool: nobody knows what these would gain.
     """
+    # Without rounds there is no design: no pair was drawn by a known chance.
     result = estimate(state.pool, state.level, state.design() if state.rounds else None)
-    if state.judged.all():
+    if state.judged.all():  # the covariance of `result` is 0 then
         if any(state.not_in_pool.values()):
             return replace(result, mean=plain, covariance=None, without=NOT_IN_POOL)
         return replace(result, mean=plain)
@@ -159,7 +162,8 @@ def plain_means(
     means, counts = [], []
     sampled = sampled_of(data.queries, data.left_out_queries)  # None without a log
     for rankings in data.rankings.values():
-        scores = kernel.evaluate([measure], judgments, rankings, options)
-        means.append(mean_of(scores.counting(measure), sampled))
-        counts.append(scores.counted(measure).sum())
+        # float64[queries], nan where a query does not count.
+        values = kernel.evaluate([measure], judgments, rankings, options).counting(measure)
+        means.append(mean_of(values, sampled))
+        counts.append(np.count_nonzero(~np.isnan(values)))
     return np.array(means, np.float64), np.array(counts, np.int64)

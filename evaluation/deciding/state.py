@@ -67,7 +67,8 @@ class State:
         """
         used = record.machines(collection) if used is None else used
         data, judgments = scores.read(collection, aim)
-        # Read after the judgments, so that the rows and rounds of all judged pairs are among them.
+        # Read after the judgments, so that the rows and rounds of all judged pairs are among them. `rows` are the
+        # pairs of the collection. Each of `rounds` has rows of its own, with the pks of its pairs.
         rows, rounds = pool_rows(collection), round_rows(collection)
         place = index_of(rows.query, data.queries["pk"])  # of the query of each pair, -1 for a missing one
         has_query = place >= 0  # a query may have come between the two reads
@@ -217,13 +218,14 @@ def _rows_of(pairs: np.ndarray, pair: np.ndarray, by_pair: np.ndarray) -> np.nda
 def _round(stored: RoundRows, pair: np.ndarray, by_pair: np.ndarray) -> Round:
     """The stored round in the form of `expected`, with rows of the pool in place of pks.
 
-    A unit is one pair or several pairs of one query, drawn together by one key. The units with keys below the
-    threshold of the round were drawn, each with the chance 1 - exp(-rate × threshold); None is stored for the
-    threshold where all were drawn. `within` is the chance of a pair to be drawn within its unit. Greedy pairs were
-    taken for sure and are in no unit.
+    A unit is one pair or several pairs of one query, drawn together by one random key. The units with the least
+    keys were drawn. The threshold is the next key. It gives each unit its chance, 1 - exp(-rate × threshold). None
+    is stored where all units were drawn, so that there is no next key. `within` is the chance of a pair within its
+    unit. Greedy pairs were taken for sure and are in no unit. `precision` is the weight of the round beside other
+    rounds.
 
     pair, by_pair: the pks of the pool's pairs by row, and the rows sorted by pk. In the result units are numbered
-    from 0, `rate` and `keys` have an element for each unit, and the last element of `keys` is the threshold.
+    from 0. `rate` has an element for each unit; `keys` has one for each, and then the threshold, as the next key.
     """
     rows = stored.rows
     in_pool = _rows_of(rows.pair, pair, by_pair)

@@ -4,7 +4,7 @@ A model predicts the missing judgments. Judged documents that were drawn with kn
 of the model. Without such documents there is the mean by the model, and no interval.
 """
 
-from .ahead import judgments_to_settle, remaining_variance
+from .ahead import forecast_of_variance, judgments_to_settle
 from .estimate import WITHOUT_CHANCES, Estimate, estimate, query_values
 from .influence import Expectation, expect
 from .model import Model, fit

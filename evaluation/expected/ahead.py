@@ -18,10 +18,11 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
     """About how many more judgments settle the order; None: the order is not settled before all are judged.
 
     The order is settled where the chance that it is wrong is at most MOST_CHANCE_OF_WRONG. The forecast shrinks
-    the covariance of the means and keeps the means. level: int64[pairs], -1 = unjudged; askable: bool[pairs], what
-    can still be judged; estimate: one with a covariance, so that some pairs are unjudged.
+    the covariance of the means and keeps the means. The number is at most that of all unjudged pairs, and may
+    exceed that of the askable ones. level: int64[pairs], -1 = unjudged; askable: bool[pairs], what can still be
+    judged; estimate: one with a covariance, so that some pairs are unjudged.
     """
-    remaining_share = remaining_variance(pool, level, askable)
+    remaining_share = forecast_of_variance(pool, level, askable)
     unjudged = int((level == UNJUDGED).sum())
     # About NUMBERS_TRIED whole numbers from 5 to `unjudged`, each larger by about the same factor.
     for more in np.unique(np.geomspace(min(5, unjudged), unjudged, NUMBERS_TRIED).round().astype(int)):
@@ -31,12 +32,14 @@ def judgments_to_settle(pool: Pool, level: np.ndarray, askable: np.ndarray, esti
     return None
 
 
-def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Callable[[int], float]:
+def forecast_of_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Callable[[int], float]:
     """A function of the number of further judgments: the share of the variance of the means that then remains.
 
-    The share is the product of two ratios of then to now: of the variance that unjudged pairs add to the
-    means, and of 1 / the number of judged pairs, as for a sample mean. Without a judged pair now, the second ratio
-    is left out. level, askable: as in `judgments_to_settle`.
+    The share is the product of two ratios of then to now. The first is that of the variance that unjudged pairs
+    add to the means: fewer of them have to be predicted. The second is that of 1 / the number of judged pairs:
+    each is taken to be predicted better, with a variance that falls as that of a sample mean. Without a judged
+    pair now, the second ratio is left out. level: int64[pairs], -1 = unjudged; askable: bool[pairs], what can
+    still be judged.
     """
     unjudged = np.flatnonzero(level == UNJUDGED)
     judged_now = pool.pairs - len(unjudged)
@@ -49,14 +52,14 @@ def remaining_variance(pool: Pool, level: np.ndarray, askable: np.ndarray) -> Ca
     # The sum over systems; above 0, as it divides.
     variance_now = max(np.trace(expectation.covariance(unjudged, chances)), 1e-30)
 
-    def share(more: int) -> float:
-        still_unjudged = _chance_unjudged(rate, more)
+    def remaining_share(more: int) -> float:
+        still_unjudged = _chance_unjudged(rate, more)  # of each unjudged pair: its weight in the covariance
         ratio_of_variances = np.trace(expectation.covariance(unjudged, chances, still_unjudged)) / variance_now
         if not judged_now:
             return float(ratio_of_variances)
         return float(ratio_of_variances * judged_now / (judged_now + more))
 
-    return share
+    return remaining_share
 
 
 def _chance_unjudged(rate: np.ndarray, more: int) -> np.ndarray:

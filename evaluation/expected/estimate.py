@@ -75,6 +75,8 @@ def estimate(
     drawn_means = means(pool, level, model.draw(unjudged, draws, np.random.default_rng(seed)))
     drawn_means = drawn_means[~np.isnan(drawn_means).any(axis=1)]  # nan: no query has something to find
     mean = drawn_means.mean(axis=0) if len(drawn_means) else np.full(pool.systems, np.nan)
+    # Evidence 0: no random draw has come far enough to tell of other documents. Two means at least have a
+    # covariance.
     if design is None or design.evidence <= 0 or len(drawn_means) < 2:
         return Estimate(mean, None, WITHOUT_CHANCES, draws=draws, seed=seed)
     covariance = np.cov(drawn_means.T).reshape(pool.systems, pool.systems)  # of one system, cov has no dimensions
@@ -118,7 +120,8 @@ def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarra
     # The first row of each query in `drawn`, then the number of rows: int64[queries + 1]. It is the number of
     # unjudged pairs before the first pair of the query.
     first_row_in_drawn = np.append(0, np.cumsum(level == UNJUDGED))[pool.first]
-    # How many documents take each step: from one level of gain to the next.
+    # How many documents take each step, from one level of gain to the next. That gives how many have each gain,
+    # and so the lists sorted by gain: the best and the worst one.
     count = np.empty((draws, pool.queries, pool.steps), np.int64)
     dcg = np.empty((pool.queries, draws, pool.systems))
     for query in range(pool.queries):
@@ -130,7 +133,8 @@ def _values(pool: Pool, level: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarra
         for step in range(pool.steps):
             count[:, query, step] = np.count_nonzero(levels > step, axis=0)
         in_top = pool.above_cutoff[rows]  # all other documents have discount 0 in every system
-        dcg[query] = pool.gains[levels[in_top]].T @ pool.discount[rows][in_top]
+        gain = pool.gains[levels[in_top]]  # float64[pairs in a top, draws]
+        dcg[query] = gain.T @ pool.discount[rows][in_top]  # [draws, systems]
     # `extremes` returns [draws, queries] each: turned into [queries, draws, 1], to fit `dcg`.
     best, worst = (dcgs.T[..., np.newaxis] for dcgs in pool.extremes(count))
     defined = best > worst
@@ -155,10 +159,12 @@ def corrected(
     changes = expectation.realised_changes(design.rows, model.level, chances_without_itself)
     excess = design.weight - 1  # the estimate by the model has counted each judgment once
     observed_bias = excess @ changes
+    # Judgments count in the calibration by the size of their excess.
     calibration, calibration_of_differences = _calibration(
         expectation, design.rows, np.abs(excess), changes, chances_without_itself
     )
     inflation = max(calibration, calibration_of_differences, 1.0)  # above 1 where the model is too sure
+    # The bias is a sum of excess × change, so that its variance is a sum of excess² × the variance of a change.
     noise = inflation * expectation.covariance(design.rows, chances_without_itself, excess**2)
     by_shared_bias, by_own_bias = _bias_covariances(expectation, model.level, chances)
     bias, bias_covariance = _shrunken_bias(observed_bias, noise, by_shared_bias, by_own_bias)
@@ -166,7 +172,8 @@ def corrected(
         # Draws with equal chances for all pairs find few relevant documents. The correction treats the ideal as
         # linear in those found, so that its error is up to its own size then: see bench/simulations/README.md.
         bias_covariance = bias_covariance + np.outer(bias, bias)
-    return Estimate(mean + bias, inflation * covariance + bias_covariance, "", calibration, draws, seed)
+    covariance = inflation * covariance + bias_covariance
+    return Estimate(mean + bias, covariance, calibration=calibration, draws=draws, seed=seed)
 
 
 def _calibration(
@@ -185,11 +192,12 @@ def _calibration(
         expected = weight * expectation.squared_changes(rows, chances, factor)
         prior = PRIOR_JUDGMENTS * expected.mean() if len(expected) else 0.0
         observed = (weight * ((changes @ factor) ** 2).sum(axis=1)).sum()
+        # 1e-30 prevents 0 / 0. The ratio is then 0: without judgments, or for differences of a single system. The
+        # caller takes ratios below 1 as 1 where it widens intervals.
         return float((observed + prior) / (expected.sum() + prior + 1e-30))
 
-    of_means = np.eye(systems)
     of_differences = np.eye(systems) - 1 / systems  # of each mean from the mean of all systems
-    return ratio(of_means), ratio(of_differences)
+    return ratio(np.eye(systems)), ratio(of_differences)
 
 
 def _bias_covariances(
@@ -207,17 +215,19 @@ def _bias_covariances(
     pool = expectation.pool
     unjudged = level == UNJUDGED
     covariance_by_shared, change_by_own = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
-    mean_per_dcg = expectation.mean_per_dcg[pool.query]  # float64[pairs], of the query of each
+    # How much each mean changes if the DCG of the pair's query changes by 1, float64[pairs].
+    mean_per_dcg = expectation.mean_per_dcg[pool.query]
     for step in range(pool.steps):
         # The derivative of each chance by its log odds, float64[pairs]; 0 for judged pairs, which have no bias.
         slope = chances[:, step] * (1 - chances[:, step]) * unjudged
-        # Shared biases change the ideal and the worst list, too, which `influence` includes. They are independent,
-        # so that covariances add up.
+        # Shared biases change the ideal and the worst list, too. `influence` includes that: float64[steps, pairs,
+        # systems], how much each mean changes if a pair takes a step. The biases are independent, so that
+        # covariances add up.
         for slope_of_bias in (slope * pool.above_cutoff, FACTOR_BELOW_CUTOFF * slope * ~pool.above_cutoff):
             change = slope_of_bias @ expectation.influence[step]  # float64[systems], of the means
             covariance_by_shared += np.outer(change, change)
-        # A bias of one system counts in its DCG alone, the sum of gain × discount. It is the same in all steps, so
-        # that the changes add up.
+        # A bias of one system counts in its DCG alone, the sum of gain × discount (float64[pairs, systems]). It is
+        # the same in all steps, so that the changes add up.
         weighted_gain_change = pool.step_gain[step] * (slope * mean_per_dcg)  # float64[pairs]
         change_by_own += weighted_gain_change @ pool.discount
     return covariance_by_shared, np.diag(change_by_own**2)
@@ -239,14 +249,16 @@ def _shrunken_bias(
     log_weights, biases, covariances = [], [], []
     for shared_size, own_size in product(SHARED_BIASES, OWN_BIASES):
         prior = shared_size**2 * by_shared_bias + own_size**2 * by_own_bias
-        inverse = np.linalg.inv(prior + noise)
+        covariance_of_observed = prior + noise
+        inverse = np.linalg.inv(covariance_of_observed)
         shrinkage = prior @ inverse  # a matrix: the part of what is observed that counts as bias
-        log_likelihood = -0.5 * (np.linalg.slogdet(prior + noise)[1] + observed @ inverse @ observed)
-        # The half-normal priors of both sizes; in logarithms they are added.
-        log_weight = log_likelihood - 0.5 * (shared_size / SHARED_BIAS_SCALE) ** 2
-        log_weights.append(log_weight - 0.5 * (own_size / OWN_BIAS_SCALE) ** 2)
-        biases.append(shrinkage @ observed)
-        covariances.append(prior - shrinkage @ prior)
+        log_likelihood = -0.5 * (np.linalg.slogdet(covariance_of_observed)[1] + observed @ inverse @ observed)
+        # The logarithms of the half-normal priors of both sizes, up to constants.
+        log_prior_of_shared = -0.5 * (shared_size / SHARED_BIAS_SCALE) ** 2
+        log_prior_of_own = -0.5 * (own_size / OWN_BIAS_SCALE) ** 2
+        log_weights.append(log_likelihood + log_prior_of_shared + log_prior_of_own)
+        biases.append(shrinkage @ observed)  # the posterior mean, given both sizes
+        covariances.append(prior - shrinkage @ prior)  # the posterior covariance
     weight = np.exp(np.array(log_weights) - max(log_weights))  # the largest is 1, so that not all round to 0
     weight /= weight.sum()
     bias = weight @ np.array(biases)

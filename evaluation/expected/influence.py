@@ -46,18 +46,18 @@ class Expectation:
         """The expected squared change of the means by the judgment of each pair: float64[rows].
 
         It is E|change of the means @ factor|². A step leads from one level of gain to the next, and a pair takes
-        each step below its level. Each step changes the means by its influence × surprise, which is 1 if the pair
-        takes the step, else 0, less its chance. So the expected square is the sum, over each two steps, of the
-        covariance of the surprises × the product of the influences. rows: of the pool; chances: float64[pairs,
-        steps]; factor: float64[systems, any], each column a weighted sum of the means, such as the difference of
-        two.
+        each step below its level. The surprise of a step is whether the pair takes it, 1 or 0, less its chance.
+        The judgment changes the means by the sum over steps of influence × surprise. The expected square of this
+        sum has a term for each two steps: the covariance of their surprises × the product of their influences.
+        rows: of the pool; chances: float64[pairs, steps]; factor: float64[systems, contrasts], each column a
+        weighted sum of the means, such as the difference of two. The squares of all columns are added up.
         """
         total = np.zeros(len(rows))
         for part in pieces(len(rows)):
-            influence = self.influence[:, rows[part]] @ factor  # [steps, rows of the part, any]
+            influence = self.influence[:, rows[part]] @ factor  # [steps, rows of the part, contrasts]
             for low, high, covariance in _step_covariances(chances[rows[part]]):
                 # Two different steps come once, as (low, high), and stand for (high, low), too.
-                square = covariance * np.einsum("nr,nr->n", influence[low], influence[high])
+                square = covariance * np.einsum("rc,rc->r", influence[low], influence[high])
                 total[part] += square if low == high else 2 * square
         return total
 
@@ -125,21 +125,23 @@ def _influence(
 
         change of value = (rise of DCG - value * rise of ideal - (1 - value) * rise of worst) / (ideal - worst)
 
-    Each rise is the gain of the step × a discount. A step counts whole in the DCG, only by its gain above 0 in the
-    ideal list, which gets one document more, and only by its gain below 0 in the worst list, which gets one less.
-    next_in_ideal, next_in_worst: float64[queries, steps], the discounts of the ranks where these lists change;
-    value, mean_per_dcg: as in `Expectation`. mean_per_dcg divides by ideal - worst, and weights the query.
+    Each rise is a gain of the step × a discount, and is 0 or more. The DCG rises by the whole gain of the step.
+    The ideal list gets one document more with gain above 0: it rises by the part of the gain above 0. The worst
+    list gets one document less with gain below 0: it rises by the part of the gain below 0. next_in_ideal,
+    next_in_worst: float64[queries, steps], the discounts of the ranks where these lists change; value,
+    mean_per_dcg: as in `Expectation`. mean_per_dcg divides by ideal - worst, and weights the query.
     """
     influence = np.empty((pool.steps, pool.pairs, pool.systems))
     for step in range(pool.steps):
         rise_of_ideal = pool.ideal_step_gain[step] * next_in_ideal[:, step]
         rise_of_worst = pool.worst_step_gain[step] * next_in_worst[:, step]
-        # float64[queries, systems], what both lists take from the change of value.
-        lost = value * rise_of_ideal[:, np.newaxis]
-        lost += (1 - value) * rise_of_worst[:, np.newaxis]
+        # float64[queries, systems]: what is subtracted from the rise of the DCG, for both lists.
+        subtracted = value * rise_of_ideal[:, np.newaxis]
+        subtracted += (1 - value) * rise_of_worst[:, np.newaxis]
         for part in pieces(pool.pairs):
             query = pool.query[part]
-            influence[step, part] = pool.step_gain[step] * pool.discount[part] - lost[query]
+            # discount: float64[pairs, systems], that of the pair in each system.
+            influence[step, part] = pool.step_gain[step] * pool.discount[part] - subtracted[query]
             influence[step, part] *= mean_per_dcg[query, np.newaxis]
     return influence
 

@@ -108,8 +108,8 @@ class Model:
             # The variance given the coefficients, that of the effect. The variance by coefficients is added below.
             variance = step.conditional_variance[query]
             for part in pieces(self.pool.pairs):
-                # The change of a pair's log odds if a coefficient is 1 higher: the feature, less the drop of the
-                # effect of the query that goes with it.
+                # The change of a pair's log odds if a coefficient is 1 higher. The coefficient adds the feature.
+                # But the effect of the query is then expected to be lower: both explain the same judgments.
                 gradient = values[part] - step.effect_drop[query[part]]
                 # For each pair gradient' covariance gradient.
                 variance[part] += np.einsum("nf,nf->n", gradient @ step.covariance, gradient)
@@ -206,6 +206,8 @@ def _task(pool: Pool, level: np.ndarray, place: int) -> Task:
         mean *= 0.5
         mean[0] = -0.3  # log odds: a chance of 43 %
     query = pool.query[rows]
+    # The first row of each query, then the number of rows. The pairs of a pool are sorted by query, and so are
+    # `rows`.
     first = np.searchsorted(query, np.arange(pool.queries + 1))
     taken = (level[rows] > place).astype(np.float64)
     return Task(prior.values[rows], query, taken, first, mean, prior.precision)
@@ -244,8 +246,10 @@ def _normal_approximation(task: Task, fixed: np.ndarray, effect: np.ndarray, var
     """The normal approximation of the posterior at this point, with the inverse curvature as covariance.
 
     The curvature is minus the second derivative of the log posterior. The effects of queries, which are many, are
-    eliminated from it by a Schur complement: so only a matrix of the size of the features is inverted. fixed,
-    effect: the point, coefficients and effects; variance: of the effects, in their prior.
+    eliminated from it by a Schur complement: so only a matrix of the size of the features is inverted. Its inverse
+    is the covariance of the coefficients. Of the effects, the result has what depends on the coefficients,
+    `effect_drop`, and the variance of the rest. fixed, effect: the point, coefficients and effects; variance: of
+    the effects, in their prior; task.precision: of the coefficients in their prior, 1 / variance.
     """
     chance = logistic(task.log_odds(fixed, effect))
     row_curvature = np.maximum(chance * (1 - chance), 1e-6)  # of the log likelihood of each row, kept above 0
@@ -255,7 +259,8 @@ def _normal_approximation(task: Task, fixed: np.ndarray, effect: np.ndarray, var
     of_effects = task.sum_by_query(row_curvature) + 1 / variance  # float64[queries]
     between = task.sum_by_query(weighted)  # float64[queries, features]
     conditional_variance = 1 / of_effects
-    # If the coefficients are b higher, the density is greatest where the effects are effect_drop @ b lower.
+    # Higher coefficients explain a part of what the effects explain. If they are b higher, the most probable
+    # effects are effect_drop @ b lower.
     effect_drop = conditional_variance[:, np.newaxis] * between
     covariance = np.linalg.inv(of_coefficients - between.T @ effect_drop)
     return StepPosterior(fixed, effect, variance, covariance, effect_drop, conditional_variance)

@@ -14,8 +14,9 @@ def order_chances(
     """The chance of a wrong order, and the chance of each system to be the best, float64[systems].
 
     Means are drawn from a normal distribution with this mean and covariance. A draw has a wrong order if any two
-    systems are LEAST_DIFFERENCE or more apart in it, and not in the order of `mean`, or equal in `mean`. mean:
-    float64[systems]; covariance: float64[systems, systems].
+    systems are LEAST_DIFFERENCE or more apart in it and `mean` does not have them in the same order. Two systems
+    that are equal in `mean` have no order there, so such a difference is wrong whichever is the better one in the
+    draw. mean: float64[systems]; covariance: float64[systems, systems].
     """
     systems = len(mean)
     values, vectors = np.linalg.eigh(covariance)

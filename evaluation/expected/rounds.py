@@ -64,7 +64,8 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
     best = rank.min(axis=1)
     systems_at_best = (rank == best[:, np.newaxis]).sum(axis=1)
     order = np.lexsort((generator.random(len(rows)), -systems_at_best, best))
-    # No pair is drawn at random, in units: so there are no numbers of pairs in units and of units.
+    # No pair is drawn at random. So the arrays about drawn pairs are empty, and those about units (what one random
+    # key draws: a pair, or several of a query).
     no_numbers, no_rows = np.zeros(0), np.zeros(0, int)
     return Round(
         greedy=rows[order[:size]],
@@ -72,7 +73,7 @@ def by_depth(rows: np.ndarray, rank: np.ndarray, size: int, generator: np.random
         unit=no_rows,
         within=no_numbers,
         rate=no_numbers,
-        keys=np.array([np.inf]),  # after the keys of units, of which there are none, the threshold
+        keys=np.array([np.inf]),  # of no unit; then the threshold, which is inf where no unit was left out
         precision=0.0,  # no evidence on other documents
     )
 
@@ -81,12 +82,13 @@ def at_random(rows: np.ndarray, size: int, score: float, generator: np.random.Ge
     """A simple random sample of `size` of these rows, or all if there are fewer, as a round of single documents.
 
     score: one number as the score of every row, the same in all rounds whatever was judged: see `mean_score`.
-    Every judgment of such rounds then has the weight pairs of the pool / pairs drawn.
+    Every judgment of such rounds then has the weight pairs of the pool / pairs drawn. Each document is a unit,
+    which is what one random key draws, and none is greedy, which is to be taken for sure.
     """
     size = min(size, len(rows))
-    # `Round.chance` is 1 - exp(-rate × threshold). The threshold of a sample is the key that follows those of its
-    # rows, elsewhere a random number. Here key i, from 0, is -log(1 - i / rows): with rate 1, each of the first i
-    # drawn rows has exactly the chance i / rows. Where all rows are drawn, the last key is -log(0) = inf.
+    # By `Round.chance`, the first i rows drawn have the chance 1 - exp(-rate × key i), where key i is the first
+    # key behind theirs. Elsewhere keys are random. Here the rate is 1 and key i is -log(1 - i / rows), which makes
+    # the chance exactly i / rows. The last key is the threshold, of all `size` rows: inf where these are all rows.
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-np.arange(size + 1) / max(len(rows), 1))
     chance = np.full(len(rows), size / max(len(rows), 1))
@@ -120,7 +122,8 @@ def objective(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """
     systems = len(mean)
     standardised = (mean[:, np.newaxis] - mean) / spread
-    # Of each two systems. The square is cut at 18, since exp(-9) is negligible beside the least weight.
+    # Of each two systems. The square is cut at 18, so that all that are farther apart weigh the same. The cut
+    # changes little, since exp(-9) is negligible beside the least weight.
     weight = np.exp(-0.5 * np.minimum(standardised**2, 18)) + LEAST_PAIR_WEIGHT
     np.fill_diagonal(weight, 0)
     if systems > 1:
@@ -173,8 +176,8 @@ def draw_round(
     greedy = np.argsort(-score)[:number_greedy]  # places in `rows`, as are `rest` and `drawn`
     rest = np.delete(np.arange(len(rows)), greedy)
     number_drawn = size - number_greedy
-    # Each of `rest` gets a random key; those with the least keys are drawn, and the next key is the threshold.
-    # chosen: places in `rest`; keys: theirs, then the threshold.
+    # Each of `rest` gets a random key; those with the least keys are drawn, and the next key is the threshold, inf
+    # where all are drawn. chosen: places in `rest`; keys: theirs, then the threshold.
     chosen, keys = _sample_by_keys(rate[rest], number_drawn, generator)
     drawn = rest[chosen]
     # Nearly the chance of each to be drawn, 1 - exp(-rate × threshold), with about the expected threshold in place
@@ -187,7 +190,7 @@ def draw_round(
         within=np.ones(len(drawn)),
         rate=rate[drawn],
         keys=keys,
-        precision=_precision(score[rest], chance),
+        precision=_precision(score[rest], chance),  # of the estimate by the drawn documents
     )
 
 

@@ -77,14 +77,16 @@ def _weights(
     A judgment in no round has the weights 0 and 1 alone.
 
     precision: float64[rounds]; all others have an element for each judgment. round_of: the number from 0 of the
-    round that drew it, -1 = none; chance: to be drawn in that round; first_round: the number of the first round
-    after its pair came; known_by: for a judgment in no round, the number of the first round after it.
+    round that drew it, -1 = none; chance: to be drawn in that round, 1 if there is none; first_round: the number
+    of the first round after its pair came; known_by: for a judgment in no round, the number of the first round
+    after it.
     """
     total_from = np.append(np.cumsum(precision[::-1])[::-1], 0.0)  # of the precision of each round and later ones
     in_no_round = round_of < 0
-    of_later = total_from[np.where(in_no_round, known_by, round_of + 1)]  # of the rounds with weight 1
-    of_round = np.where(in_no_round, 0.0, precision[round_of])
+    precision_of_own = np.where(in_no_round, 0.0, precision[round_of])  # of the round with weight 1 / chance
+    # Of the rounds with weight 1, before which the judgment was known.
+    precision_of_later = total_from[np.where(in_no_round, known_by, round_of + 1)]
     total = total_from[first_round]
     weight = np.ones(len(round_of))
-    np.divide(of_round / chance + of_later, total, out=weight, where=total > 0)
+    np.divide(precision_of_own / chance + precision_of_later, total, out=weight, where=total > 0)
     return weight

@@ -88,8 +88,9 @@ def _errors(votes: _Votes, probability: np.ndarray, smoothing: float) -> np.ndar
     classes, columns = len(probability), len(votes.label_of_column)
     errors = np.empty((classes, columns))
     for truth, probability_of_truth in enumerate(probability):
-        # The expected number of ratings in each column where `truth` is the true class of their pair.
-        weight_of_rating = np.repeat(probability_of_truth, votes.length)  # that of its pair
+        # The weight of a rating is the probability of its pair, as ratings are sorted by pair. Their sum by column
+        # is the expected number of ratings in it where `truth` is the true class of their pair.
+        weight_of_rating = np.repeat(probability_of_truth, votes.length)
         count = np.bincount(votes.column, weight_of_rating, columns)
         overall = np.bincount(votes.label_of_column, count, classes)
         overall /= overall.sum() or 1  # the rate of each label among all raters; 0 where no pair is of this class

@@ -74,7 +74,7 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
     of the flips that may have crossed after this night, a part of the budget.
     """
     crossed_before = np.zeros(signs.flips, bool) if crossed is None else crossed
-    drops = drops_of(readings, signs)  # the statistic of each flip
+    drops = drops_of(readings, signs)  # the statistic of each flip: the least one of all readings
     observed_drop = drops[0]
     largest_first = np.sort(drops[~crossed_before])[::-1]
     may_cross = int(may_spend * signs.flips) - int(crossed_before.sum())  # how many flips, tonight
@@ -83,7 +83,7 @@ def look(readings: Sequence[np.ndarray], signs: "Signs", crossed: np.ndarray | N
     threshold = np.inf
     if may_cross > 0:
         threshold = largest_first[may_cross] if may_cross < len(largest_first) else -np.inf
-    crosses_now = drops > threshold
+    crosses_now = drops > threshold  # flips that crossed before may be among them: they stay crossed in any case
     # What was observed is no alarm unless the search lost more than the margin.
     crosses_now[0] &= all(reading.mean() < 0 for reading in readings)
     # Flips that crossed on an earlier night count as at least as extreme as what was observed.

@@ -207,9 +207,9 @@ def _comparison(
     """The `Comparison` of one pair of systems.
 
     numbers: its fields by name that the tests found, nan = undefined; those about power are added here.
-    comparisons: how many p values are corrected together. drawn: how many queries were tested; queries: how many
-    have a value, with those that were taken from a log for certain, which have no sampling error. untested: the
-    reason why no query was tested, where `drawn` is 0.
+    comparisons: how many p values are corrected together. drawn: how many queries were tested. queries: how many
+    have a value: those that were tested, and those that were taken from a log with chance 1, which have no
+    sampling error and so are not tested. untested: the reason why no query was tested, where `drawn` is 0.
     """
     # Two systems make one comparison, which needs no correction.
     adjusted = numbers["p_randomised"] if correction == "hsd" and systems == 2 else numbers[f"p_{correction}"]
@@ -217,8 +217,8 @@ def _comparison(
     direction = HIGHER if numbers["difference"] > 0 else LOWER
     # Bonferroni's level: the strictest that Holm asks for, and about that of Tukey's HSD.
     alpha = ALPHA / max(comparisons, 1)
-    least = power.least_effect(drawn, alpha)
-    detectable = nan if least is None or numbers["deviation"] == 0 else least * numbers["deviation"]
+    least_effect = power.least_effect(drawn, alpha)  # in standard deviations; None: no effect is detectable
+    detectable = nan if least_effect is None or numbers["deviation"] == 0 else least_effect * numbers["deviation"]
     needed = more = nan  # stay so where there is no effect, or one of 0, which no number of queries detects
     needed_by_power = None if isnan(numbers["effect"]) else power.queries_needed(numbers["effect"], alpha)
     if needed_by_power is not None:

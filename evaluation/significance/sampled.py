@@ -146,7 +146,9 @@ def pseudo_values(values: np.ndarray, sampled: Sampled) -> np.ndarray:
     n = sampled.drawn
     if not n or sampled.left_out:
         return np.empty((0, values.shape[1]))
-    # n times a query's part of the error of the mean, by linearisation.
+    # By linearisation the error of the mean is the sum over drawn queries of searches / all searches × (value -
+    # mean). `searches` is a sampling weight: what the query stands for. n times, as the rows are averaged, not
+    # added up.
     parts = n * (sampled.searches / sampled.searches.sum())[:, np.newaxis] * (values - mean)
     is_drawn = sampled.stratum >= 0  # neither taken for certain nor outside the sample
     parts, strata = parts[is_drawn], sampled.joined_strata
@@ -167,19 +169,21 @@ def bounds_of_estimate(
     """The least and the greatest mean over all searches, as `measures.bounds_of_mean` has them for plain means.
 
     low, high: float64[queries], the bounds of each value once all is judged; certain, possible: whether a query
-    will and may have a value then, bool[queries]. A query that only may have one is in the mean or not, whichever
-    gives the wider bounds. A query that an admin left out of the collection never has one, so the others of its
-    stratum stand for it. (nan, nan) where a bound of a possible query is nan, and where a stratum may be left
-    without a value.
+    will and may have a value then, bool[queries] (not whether it was sampled with chance 1). A query that only may
+    have one is in the mean or not, whichever gives the wider bounds. A query that an admin left out of the
+    collection never has one, so the others of its stratum stand for it. (nan, nan) where a bound of a possible
+    query is nan, and where a stratum may be left without a value.
     """
-    # A stratum weighs as much as it has searches. Queries that were taken for certain are a stratum here, too.
+    # A stratum weighs as much as it has searches. Queries that were drawn with chance 1 are a stratum here, too;
+    # those OUTSIDE the sample stand for no search.
     ends, total_weight = np.zeros(2), 0.0  # the sums over strata of weight x (least, greatest), and of the weights
     searches = sampled.searches
     for stratum in sorted({*sampled.stratum.tolist(), *sampled.left_out} - {OUTSIDE}):
         members = sampled.stratum == stratum
         must = members & certain
         may = members & possible & ~certain
-        if not searches[must].any():  # it is possible that no query of the stratum will have a value
+        # It is possible that no query of the stratum will have a value. A query of 0 searches is as good as none.
+        if not searches[must].any():
             return float("nan"), float("nan")
         weight = searches[members].sum() + sampled.left_out.get(stratum, 0.0)  # with those that are left out
         # The greatest mean is the least one of the values with the other sign.

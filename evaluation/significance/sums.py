@@ -10,7 +10,8 @@ LARGEST_EXACT_SUM = 2.0**52
 LEAST_STEP_EXPONENT = -1000  # exponent of two: smaller steps would be subnormal
 ROWS_AT_ONCE = 100  # rows of weights in a chunk
 COLUMNS_AT_ONCE = 100
-MOST_MULTIPLICATIONS = 1 << 18  # larger matrix products use threads, which is slow on a busy machine
+# Larger matrix products use threads. That changes no sum, but is slow on a busy machine.
+MOST_MULTIPLICATIONS = 1 << 18
 
 
 def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, total_weight: int) -> Iterator[np.ndarray]:
@@ -22,17 +23,18 @@ def weighted_sums(weights: Iterable[np.ndarray], columns: np.ndarray, total_weig
     """
     numbers, step = whole_steps(columns, total_weight)  # the columns are numbers * step, and all numbers are whole
     queries, width = numbers.shape
-    # A matrix product of more than MOST_MULTIPLICATIONS would use threads. So one has at most ROWS_AT_ONCE rows x
-    # `depth` queries x COLUMNS_AT_ONCE columns. A width of 0 counts as 1, since nothing can be divided by 0.
-    depth = MOST_MULTIPLICATIONS // (ROWS_AT_ONCE * min(COLUMNS_AT_ONCE, max(1, width)))
+    # A matrix product of more than MOST_MULTIPLICATIONS would use threads, which is slow on a busy machine. So it
+    # has at most ROWS_AT_ONCE rows × `queries_at_once` × COLUMNS_AT_ONCE columns, or the width where that is less.
+    # A width of 0 counts as 1, as it divides.
+    queries_at_once = MOST_MULTIPLICATIONS // (ROWS_AT_ONCE * min(COLUMNS_AT_ONCE, max(1, width)))
     for rows in weights:
         sums = np.zeros((len(rows), width))
-        for first in range(0, queries, depth):
-            in_depth = slice(first, first + depth)
-            part = rows[:, in_depth].astype(np.float64)
+        for first in range(0, queries, queries_at_once):
+            some_queries = slice(first, first + queries_at_once)
+            part = rows[:, some_queries].astype(np.float64)
             for left in range(0, width, COLUMNS_AT_ONCE):
-                in_width = slice(left, left + COLUMNS_AT_ONCE)
-                sums[:, in_width] += part @ numbers[in_depth, in_width]
+                some_columns = slice(left, left + COLUMNS_AT_ONCE)
+                sums[:, some_columns] += part @ numbers[some_queries, some_columns]
         yield sums * step
 
 

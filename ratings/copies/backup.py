@@ -124,7 +124,7 @@ def write(path: Path, *, progress: Progress = silent) -> dict:
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is no ordinary file. Name another one, such as idealist.zip")
-    forget_parts(path)
+    forget_parts(path)  # unfinished files of earlier backups to this path that were killed
     with whole_file(path, OWNER_ONLY) as file:
         made_at = timezone.now()  # before the snapshot, which therefore has all that was confirmed by then
         with snapshot():

@@ -32,6 +32,7 @@ def export(user: User, *, now: datetime | None = None) -> Iterator[str]:
     is known beforehand) are not marked: whoever goes on rating must not recognise such pairs.
     """
     raters = Rater.objects.filter(user=user)
+    # (event, token of its task). A task of a rater can have a token of its own.
     events = with_tokens(in_pieces(events_of(user, raters)), raters)
     # Name in the document -> one row, or the rows one by one.
     parts: dict[str, dict | Iterable[dict]] = {
@@ -103,13 +104,15 @@ def without_text(rows: QuerySet) -> QuerySet:
 def with_tokens(events: Iterable[RatingEvent], raters: QuerySet) -> Iterator[tuple[RatingEvent, UUID]]:
     """Each event with the token under which the person saw the task.
 
-    A warm-up and a repeat are checks, which have tokens of their own. Any other task has the token of its pair.
+    A warm-up and a repeat are checks of one rater, which have tokens of their own. Any other task has the token of
+    its pair. The answer to a check is an event of the same kind, "warm_up" or "repeat".
     """
     rows = Check.objects.filter(rater__in=raters)
     checks: dict[tuple, Check] = {(row.rater_id, row.pair_id, row.kind): row for row in rows}
     for event in events:
         act = event.undoes or event  # an undo has the task of the act that it undoes
-        # A SKIP put off the repeat, if there was one by then, or else the pair.
+        # A SKIP put off the repeat, if there was one by then, or else the pair. A warm-up is put off without an
+        # event.
         was_put_off = act.kind == Kind.SKIP
         check = checks.get((act.rater_id, act.pair_id, Kind.REPEAT if was_put_off else act.kind))
         if check is None or (was_put_off and act.created_at < check.created_at):

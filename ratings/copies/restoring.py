@@ -132,29 +132,29 @@ def unpacked(file: BinaryIO, name: str, *, ours: bool = False) -> Iterator[Archi
 
     `ours`: the server made it, so no budget limits its size.
     """
-    zip, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS_CURE)
-    with zip:
+    zip_file, manifest = package.opened(file, name, FORMAT, VERSION, NOT_OURS_CURE)
+    with zip_file:
         members = manifest["members"]  # {member: (number of its lines, its SHA-256)}
+        # The tables of judges and of samples are in an archive or not.
         tables = in_archive(judges=TABLES[Judge].member in members, samples=TABLES[Sample].member in members)
         if [table.member for table in tables] != list(members):
             raise Unreadable(name, "its manifest names other files than an archive has", NOT_OURS_CURE)
-        pictures = [file for file in zip.namelist() if rules.PICTURE.fullmatch(file)]
-        if strange_files := set(zip.namelist()) - {*members, package.MANIFEST, *pictures}:
+        pictures = [path for path in zip_file.namelist() if rules.PICTURE.fullmatch(path)]
+        if strange_files := set(zip_file.namelist()) - {*members, package.MANIFEST, *pictures}:
             raise Unreadable(name, f"it has the file {min(strange_files)!r}, which no archive has", NOT_OURS_CURE)
         if not ours:
-            _refuse_too_much(name, zip, os.fstat(file.fileno()).st_size)
-        package.check(zip, name, members)
-        sums = {member: sha256 for member, (_, sha256) in members.items()}
-        if snapshot_of(sums) != manifest.get("snapshot"):
+            _refuse_too_much(name, zip_file, os.fstat(file.fileno()).st_size)
+        package.check(zip_file, name, members)
+        if snapshot_of({member: sha256 for member, (_, sha256) in members.items()}) != manifest.get("snapshot"):
             raise Unreadable(f"{name}, {package.MANIFEST}", "the snapshot id is of other files", COPY_AGAIN)
         for picture in pictures:
-            if zip.getinfo(picture).file_size > MOST_BYTES:  # no export wrote it
+            if zip_file.getinfo(picture).file_size > MOST_BYTES:  # no export wrote it
                 raise Unreadable(f"{name}, {picture}", f"a picture has at most {MOST_BYTES:,} bytes", COPY_AGAIN)
-            if picture_file(package.sha256_of(package.blocks(zip, name, picture))) != picture:
+            if picture_file(package.sha256_of(package.blocks(zip_file, name, picture))) != picture:
                 raise Unreadable(f"{name}, {picture}", "its name is not the SHA-256 of its content", COPY_AGAIN)
         counts = {member: lines for member, (lines, _) in members.items()}
         digests = frozenset(Path(picture).stem for picture in pictures)
-        yield Archive(name, manifest["snapshot"], zip, counts, tables, digests)
+        yield Archive(name, manifest["snapshot"], zip_file, counts, tables, digests)
 
 
 def _refuse_too_much(name: str, zip: zipfile.ZipFile, size: int) -> None:
@@ -229,6 +229,7 @@ def _write(restoring: "Restoring", slug: str, job: Job | None, progress: Progres
         raise Refused([Refusal(archive.name, line=0, problem=problem, cure=("Choose another name.",))]) from error
     for table in archive.tables[1:]:  # the first one is that of the collection
         restoring.write(table, progress)
+    # A superuser or a command restores other archives. Superusers are admins of every collection.
     if copy_job and copy_job.by:
         Membership.objects.create(collection=collection, user=copy_job.by, role=Role.ADMIN)
     _end_job(job, collection, restoring)
@@ -275,9 +276,9 @@ class Restoring:
     # The new id of each line of a table. Lines count from 1; place 0 is unused.
     ids: dict[type[Model], array] = field(default_factory=dict)
     # "query" and "document" -> the new id in the pair of each line; place 0 is unused.
-    ids_of_pairs: dict[str, array] = field(default_factory=lambda: {name: array("q", [0]) for name in PAIR_FIELDS})
+    ids_by_pair_line: dict[str, array] = field(default_factory=lambda: {n: array("q", [0]) for n in PAIR_FIELDS})
     round_numbers: dict[int, int] = field(default_factory=dict)  # id of a round -> its number
-    rounds_of_pairs: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
+    round_by_pair_id: dict[int, int] = field(default_factory=dict)  # id of a pair -> number of its round
     collection: int = 0  # its new id
     renewed_tokens: int = 0  # that were in use here
 
@@ -414,8 +415,8 @@ class Restoring:
         self.ids[table.model] = array("q", [0])  # place 0 is unused, as lines count from 1
         defaults = _defaults(table.model)
         for batch in batched(self.archive.records(table), LINES_AT_ONCE):
-            # Going through the problems puts numbers of lines in place of references, for which `_row` finds ids.
-            # There are no problems, as all lines were checked.
+            # The loop is for what `_resolve_references` does to the records: it puts numbers of lines in place of
+            # references, for which `_row` finds ids. It yields no problem, as all lines were checked.
             for number, problem in self._resolve_references(table, batch):
                 raise AssertionError(f"line {number}: {problem}, although it was checked before")
             ids = new_ids(table.model, len(batch))
@@ -425,7 +426,7 @@ class Restoring:
             rows = [defaults | {"id": pk} | self._row(table, record) for pk, (_, record) in ids_and_lines]
             self._renew_tokens(table.model, rows)
             self._insert(table, rows, first_line=batch[0][0])
-            self._remember(table.model, rows)
+            self._keep_for_later_tables(table.model, rows)
             written = len(self.ids[table.model]) - 1  # without place 0
             progress(f"writing {table.member}", written / max(self.archive.counts[table.member], 1), written)
 
@@ -449,11 +450,11 @@ class Restoring:
             row["documents"] = ids.astype("<u4").tobytes()
             row["scores"] = None if record["scores"] is None else np.array(record["scores"], "<f8").tobytes()
         elif table.model is Rating:
-            row["query_id"] = self.ids_of_pairs["query"][record["pair"]]
-            row["document_id"] = self.ids_of_pairs["document"][record["pair"]]
+            row["query_id"] = self.ids_by_pair_line["query"][record["pair"]]
+            row["document_id"] = self.ids_by_pair_line["document"][record["pair"]]
         elif table.model is Assignment:
-            row["query_id"] = self.ids_of_pairs["query"][record["pair"]]
-            row["round"] = self.rounds_of_pairs.get(row["pair_id"], UNDRAWN)  # UNDRAWN: no round drew the pair
+            row["query_id"] = self.ids_by_pair_line["query"][record["pair"]]
+            row["round"] = self.round_by_pair_id.get(row["pair_id"], UNDRAWN)  # UNDRAWN: no round drew the pair
         elif table.model is Job:
             row["kind"] = Job.Kind.RATINGS.value  # of the imports an archive has those of ratings alone
         return row
@@ -480,15 +481,15 @@ class Restoring:
             problem = f"a line from here to line {last_line:,} breaks a rule of the database ({reason:.200})"
             raise Refused([self.archive.refusal(table.member, first_line, problem)]) from error
 
-    def _remember(self, model: type[Model], rows: list[dict]) -> None:
+    def _keep_for_later_tables(self, model: type[Model], rows: list[dict]) -> None:
         """Keep what rows of later tables need of these rows: ids of pairs, and numbers of rounds."""
         if model is Pair:
             for name in PAIR_FIELDS:
-                self.ids_of_pairs[name].extend(row[f"{name}_id"] for row in rows)
+                self.ids_by_pair_line[name].extend(row[f"{name}_id"] for row in rows)
         elif model is Round:
             self.round_numbers |= {row["id"]: row["number"] for row in rows}
         elif model is Drawn:
-            self.rounds_of_pairs |= {row["pair_id"]: self.round_numbers[row["round_id"]] for row in rows}
+            self.round_by_pair_id |= {row["pair_id"]: self.round_numbers[row["round_id"]] for row in rows}
 
 
 def _own_key(table: Table, record: dict[str, Any]) -> Any:

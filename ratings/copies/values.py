@@ -90,7 +90,8 @@ def stored(field: Field, value: Any, *, ours: bool = False) -> Any:
     except ValidationError as error:
         raise ValueError(f"{quoted(value)}: {' '.join(error.messages).rstrip('.')}") from error
     if field.choices and not ours:
-        # "" stands for no choice, in a field that may be blank. It passes here, whatever the field.
+        # "" stands for no choice, in a field that may be blank. It passes in any field: constraints of the
+        # database refuse it in most of the others.
         choices = [choice for choice, _ in field.flatchoices if choice]
         if python_value not in ("", *choices):
             raise ValueError(f"{quoted(value)} is none of {', '.join(choices)}")

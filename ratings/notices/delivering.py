@@ -15,9 +15,8 @@ from . import webhooks
 from .forms import KINDS_OF_ADMINS
 from .signed import path_of
 
-# From each try that fails to the next, as Standard Webhooks has them. There is a try for each entry, and the last
-# gives up, so that the last entry is never waited for.
-MINUTES_TO_NEXT_TRY = (1 / 12, 5, 30, 120, 300, 600, 840, 1_200, 1_440)
+# From each try that fails to the next, as Standard Webhooks has them. One more try follows the last of them.
+MINUTES_TO_NEXT_TRY = (1 / 12, 5, 30, 120, 300, 600, 840, 1_200)
 DELIVERIES_PER_TURN = 20  # each may take ten seconds
 # For so long after a try began no other worker takes the delivery: longer than a slow server takes.
 TRY_HELD_FOR = timedelta(minutes=2)
@@ -48,9 +47,9 @@ def _deliver(delivery: Delivery) -> bool:
     else:
         arrived, answer = webhooks.send(receiver, delivery.notice, mail.usual_site(), now)
     ended_at = timezone.now()
-    # `delivery` was read before this try, so that `delivery.tries` does not count it.
+    # `delivery` was read before this try, so that `delivery.tries` has the number of earlier ones.
     # `webhooks.send` marks a receiver as gone that wants no more.
-    is_last_try = receiver.gone or delivery.tries + 1 >= len(MINUTES_TO_NEXT_TRY)
+    is_last_try = receiver.gone or delivery.tries >= len(MINUTES_TO_NEXT_TRY)
     if arrived or is_last_try:
         state = Delivery.State.DELIVERED if arrived else Delivery.State.GIVEN_UP
         outcome = {"state": state, "next_at": None, "ended_at": ended_at}

@@ -46,8 +46,7 @@ def _remind(rater: Rater, user: User, now: datetime) -> bool:
     No mail goes to a rater who rated within the last day, who was mailed within the last week and did nothing
     since, or for whom nothing waits.
     """
-    acts = RatingEvent.objects.filter(rater=rater).order_by("-pk")
-    last_act = acts.values_list("created_at", flat=True).first()
+    last_act = RatingEvent.objects.filter(rater=rater).order_by("-pk").values_list("created_at", flat=True).first()
     if last_act and last_act > now - DAY:
         return False
     last_mail = rater.reminded_at
@@ -63,7 +62,7 @@ def _remind(rater: Rater, user: User, now: datetime) -> bool:
     off = site + path_of("no_mail", rater.pk)  # the link that ends these mails
     context = {
         "collection": name,
-        "left": outlook,
+        "outlook": outlook,
         "link": site + reverse("rate", args=[rater.collection.slug]),
         "off": off,
     }

@@ -84,14 +84,14 @@ def rounds(collection: Collection, since: datetime) -> Iterator[Happened]:
 
 
 def low_shares(
-    answers: QuerySet, giver: str, hit: Q, *, latest_first: list[str], most: int, least: float
+    answers: QuerySet, giver: str, hit: Q, *, latest_first: list[str], latest: int, least_share: float
 ) -> Iterator[tuple[int, Share, int]]:
     """Yields (id, share of hits, answers given // 10) of each rater or version with too few hits. One query.
 
     `giver`: the field of an answer that names its rater or version. `hit`: the condition of answers that are hits,
-    such as equal grades. The share is that of the `most` latest answers, at least FEWEST_GRADES, and lies below
-    `least`. Callers put the third number into the key of a notice. So they tell of a giver again only after ten
-    more answers.
+    such as equal grades. The share is that of the `latest` last answers, at least FEWEST_GRADES, and lies below
+    `least_share`. Callers put the third number into the key of a notice. So they tell of a giver again only after
+    ten more answers.
     """
     rows = answers.annotate(
         is_hit=Case(When(hit, then=1), default=0),
@@ -100,26 +100,26 @@ def low_shares(
     )
     # By (giver, answers given // 10). Both are the same in all rows of a giver.
     shares: dict[tuple[int, int], Share] = defaultdict(Share)
-    for pk, answers_given, is_hit in rows.filter(place__lte=most).values_list(giver, "answers_given", "is_hit"):
+    for pk, answers_given, is_hit in rows.filter(place__lte=latest).values_list(giver, "answers_given", "is_hit"):
         shares[pk, answers_given // 10] += Share(hits=is_hit, n=1)
     for (pk, tens), share in shares.items():
-        if share.n >= FEWEST_GRADES and share.hits < least * share.n:
+        if share.n >= FEWEST_GRADES and share.hits < least_share * share.n:
             yield pk, share, tens
 
 
 def gold(collection: Collection, since: datetime) -> Iterator[Happened]:
     """Raters who gave too many of their latest gold pairs another grade than the known one.
 
-    Gold pairs have a known grade, that of their anchor. The key has the tens of the rater's answers, so that the
-    same rater is noted again only after ten more. `since`, which all sources get, does not matter: the latest
-    answers count, however old they are.
+    Gold pairs have a known grade, that of their anchor. The key has the number of the rater's answers // 10, so
+    that the same rater is noted again only after ten more. `since`, which all sources get, does not matter: the
+    latest answers count, however old they are.
     """
     names = dict(collection.raters.values_list("pk", "name"))
     answers = gold_answers(Rating.objects.filter(rater__in=names).order_by())
     is_right = Q(grade=F("pair__anchor__grade"))
     order = ["-changed_at", "-pk"]
     for pk, share, tens in low_shares(
-        answers, "rater", is_right, latest_first=order, most=LATEST_OF_RATER, least=LEAST_SHARE_RIGHT
+        answers, "rater", is_right, latest_first=order, latest=LATEST_OF_RATER, least_share=LEAST_SHARE_RIGHT
     ):
         text = f"{names[pk]} has {share.hits} of the last {share.n} known grades right."
         path = reverse("rater", args=[collection.slug, pk])
@@ -130,7 +130,8 @@ def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
     """Judges that give other grades when they are asked about the same pairs again.
 
     The answers of `low_shares` are the grades of repeated calls, and hits are those that equal the first grade of
-    the pair. The key has the tens of answers, so that the same version is noted again only after ten more.
+    the pair. The key has the number of answers // 10, so that the same version is noted again only after ten more.
+    `since`, which all sources get, does not matter: the latest answers count, however old they are.
     """
     versions = JudgeVersion.objects.filter(judge__collection=collection).select_related("judge").in_bulk()
     graded = MachineGrade.objects.filter(version__in=versions, state=MachineGrade.State.GRADED).order_by()
@@ -141,7 +142,7 @@ def judges(collection: Collection, since: datetime) -> Iterator[Happened]:
     answers = repeats.filter(first__isnull=False)
     is_same = Q(value=F("first"))
     for pk, share, tens in low_shares(
-        answers, "version", is_same, latest_first=["-pk"], most=LATEST_OF_JUDGE, least=LEAST_SHARE_SAME
+        answers, "version", is_same, latest_first=["-pk"], latest=LATEST_OF_JUDGE, least_share=LEAST_SHARE_SAME
     ):
         judge = versions[pk].judge
         text = f"{judge} gave the same grade again to {share.hits} of the last {share.n} pairs."

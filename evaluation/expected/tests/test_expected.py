@@ -16,10 +16,10 @@ from evaluation.expected import (
     estimate,
     expect,
     fit,
+    forecast_of_variance,
     judgments_to_settle,
     order_chances,
     pool_of,
-    remaining_variance,
 )
 from evaluation.expected import model as models
 from evaluation.expected.estimate import means
@@ -218,7 +218,7 @@ def test_what_is_left_to_doubt_falls_as_that_of_a_sample():
     found = world(np.random.default_rng(4), queries=8, systems=3, gains=[0, 1], cutoff=5)
     level, rounds = play(found, [20, 20], np.random.default_rng(1))
     none = np.zeros(found.pool.pairs, bool)
-    share, left = remaining_variance(found.pool, level, level < 0), int((level < 0).sum())
+    share, left = forecast_of_variance(found.pool, level, level < 0), int((level < 0).sum())
     shares = [share(more) for more in (0, 10, 40, left)]
     assert shares[0] == pytest.approx(1)
     assert (np.diff(shares) < 0).all()
