@@ -35,7 +35,10 @@ class BodyLimit:
 
 
 def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
-    """The answer that refuses a body of `size` bytes; None for no refusal. Raises Http404 as the view would."""
+    """The answer that refuses a body of `size` bytes; None for no refusal.
+
+    Raises Http404 if the view takes files and the person has no access to it.
+    """
     match = resolve(request.path_info)
     # A view that takes files has the name of the setting that limits them. The others take forms and calls alone.
     setting = getattr(match.func, "takes_files", "") if request.method == "POST" else ""
@@ -51,6 +54,7 @@ def body_refusal(request: HttpRequest, size: int) -> HttpResponse | None:
     if size > most:
         return problems.too_large().response() if is_api else too_large_page(request, size, most, setting)
     if setting:
+        # Before a large body is read. Other views check access themselves, as their bodies are smaller.
         match.func.access(request, **match.kwargs)  # raises Http404 for people without access
     return None
 

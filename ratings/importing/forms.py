@@ -242,10 +242,11 @@ class HowForm(ColumnsForm):
         self.job, self.names, self.proposed_roles = job, list(columns), set(columns.values())
         # The field `map` is the option `grades` as a text, such as bad=0, good=2.
         grades = ", ".join(values.listed_pair(*pair) for pair in job.options.get("grades", {}).items())
-        initial = {"rater": "qrels", "kind": job.kind, "map": grades} | job.options
-        refusals = [Refusal.of_parts(parts) for parts in job.report.get("refusals", [])]
-        cures = [option for refusal in refusals for option in refusal.options]
-        # If the last check named this encoding as a cure, the form proposes it: people need only agree.
+        # Where the job has no rater, the field proposes that of a new import of ratings.
+        initial = USUAL_OPTIONS["ratings"] | {"kind": job.kind, "map": grades} | job.options
+        # The options that the refusals of the last check name as cures.
+        cures = [option for parts in job.report.get("refusals", []) for option in Refusal.of_parts(parts).options]
+        # If this encoding is one of them, the form proposes it: people need only agree.
         if EXCEL_ENCODING.value in (option.value for option in cures):
             initial.setdefault("encoding", EXCEL_ENCODING.value)
         super().__init__(*args, initial=initial, **kwargs)
@@ -258,6 +259,7 @@ class HowForm(ColumnsForm):
             self.fields["sheet"].choices = [("", no_sheet), *((name, name) for name in sheets)]
         else:
             del self.fields["sheet"]
+        # A rare field, which is left out otherwise, is shown if its option is one of the cures.
         for name in self._fields_without_use({option.name for option in cures}):
             del self.fields[name]
         for number, role in enumerate(columns.values()):
@@ -302,16 +304,18 @@ class HowForm(ColumnsForm):
             cleaned["grades"] = cleaned.pop("map")  # as the option of a job is called
 
     def _roles_without_column(self, columns: Chosen) -> dict[str, str]:
-        """Role -> "", no column, for each role for which people chose none, and reading would guess one otherwise.
+        """Role -> "" for each role that people chose for no column, and for which reading would guess a column.
 
-        `columns`: role -> the column or columns that people chose.
+        The "" says that no column has the role, so that reading guesses none. `columns`: role -> the column
+        or columns that people chose.
         """
         try:
             layout = layout_of(self.job.kind, self.names, columns)
-        except ValueError:  # no column holds what rows of this kind need
+        except ValueError:  # reading refuses such columns, and so guesses nothing
             return {}
         guessed = set(layout.column)
-        # By the names of the collection's raters, which `layout_of` lacks here, such columns may be guessed, too.
+        # Reading also takes a column for that of a rater if it has the name of a rater of the collection. Those
+        # names are unknown here, but if there was such a column, the form proposed the role RATERS for it.
         if RATERS in self.proposed_roles:
             guessed.add(RATERS)
         if layout.fields:

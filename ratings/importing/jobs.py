@@ -199,11 +199,12 @@ def work_on(job: Job) -> None:
         try:
             report = _run(job, progress)
         except Superseded:
-            # `cancel` asks the worker to end before it stores the state. Once that is stored, or if another worker
-            # has the job, `_end` changes nothing.
+            # Somebody cancels the job, or it was queued again or taken over by another worker. `cancel` asks this
+            # worker to end, and then stores CANCELLED. If it has not stored that yet, `_end` does so here. In all
+            # other cases `_end` changes nothing.
             _end(job, State.CANCELLED)
-            goes_on = Job.objects.filter(pk=job.pk).exclude(state=State.CANCELLED).exists()
-            if not goes_on:  # a job that is queued again or taken over needs its files and answers
+            # A job that is not cancelled goes on, with this worker or another, and needs its files and answers.
+            if not Job.objects.filter(pk=job.pk).exclude(state=State.CANCELLED).exists():
                 _forget(job)
         except Unfinished as error:
             # Its turn, a part of its work, is over: the job is queued again, behind other jobs.
@@ -250,8 +251,9 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
     """Fetch pictures for one turn, and return the report after the last one. Raises Unfinished after any other.
 
     A turn is limited in time, so that other jobs get theirs. The options of the job store what is done: whether
-    the sources of pictures are `listed`, whether the ZIPs are `unpacked`, a sentence on which of their files
-    `matched`, and the id of the last picture that was looked for in the ZIPs: the next turn goes on `after` it.
+    the sources of pictures are `listed`, whether the ZIPs are `unpacked`, a sentence on how many of all their
+    files `matched`, in any turn, and the id of the last picture that was looked for in the ZIPs: the next turn
+    goes on `after` it.
     """
     checkpoint = job.options
     zips = [] if checkpoint.get("unpacked") else job.files
@@ -270,7 +272,7 @@ def _fetch_pictures(job: Job, progress: Progress) -> Report:
         except Unfinished:
             # 0 if this turn has not come to the ZIPs: then what the last one stored stays.
             checkpoint["after"] = turn.unpacked_up_to or checkpoint.get("after", 0)
-            job.mine().update(options=checkpoint)
+            job.mine().update(options=checkpoint)  # unless another worker has it now, or it was cancelled
             raise
     return Report(facts=[checkpoint["matched"]] if "matched" in checkpoint else [])
 
@@ -283,13 +285,13 @@ def _store(job: Job, report: Report) -> None:
     """
     is_published = Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.PUBLISHED).exists()
     if not is_published:
-        state = State.REFUSED if report.refused else State.PUBLISHED
-        if job.checking:
-            state = State.CHECKED
+        state_of_import = State.REFUSED if report.refused else State.PUBLISHED
+        # A check is CHECKED also if it refuses lines: people may choose how to read the files, and check again.
+        state = State.CHECKED if job.checking else state_of_import
         is_published = _end(job, state, report) and state == State.PUBLISHED
     if is_published:
         uploads.forget(job.files)
-        if job.kind in INTAKES or job.kind in (Job.Kind.ENGINE, Job.Kind.NIGHT):
+        if job.kind in {*INTAKES, Job.Kind.ENGINE, Job.Kind.NIGHT}:  # imports of files, and from engines
             fetch_pictures(job.destination, job.by)
 
 

@@ -169,7 +169,8 @@ def _add_columns(result: Preview, job: Job, format: Format) -> None:
         result.columns = _roles(job, names, source)
     result.cells = [[_cell_text(record.get(name)) for name in names] for record in records[:ROWS_SHOWN]]
     result.lacking = lacking(job.kind, result.columns)
-    known_roles = {*result.columns.values(), *source.reading.columns}  # the latter: as people chose
+    # The roles that columns have, and those for which people chose a column or, with "", none (role -> column).
+    known_roles = {*result.columns.values(), *source.reading.columns}
     if job.kind == Job.Kind.QUERIES and "key" not in known_roles:
         # A file of queries needs no column of keys. It lacks one only if a column without a role looks like keys.
         without_role = [name for name, role in result.columns.items() if role in ("", columns.FIELDS)]
@@ -210,7 +211,9 @@ def _roles(job: Job, names: list[str], source: Source) -> dict[str, str]:
     source.reading = replace(source.reading, columns=chosen)
     try:
         layout = tables.layout(job.kind, names, source)
-    except ValueError:  # the choice does not fit: each column has the usual role of its name
+    except ValueError:
+        # The table cannot be read with this choice. Each column has the role that people chose for it, or else the
+        # usual role of its name. Two may have the same role: the form shows both, and people correct it.
         roles = {name: columns.usual_role(job.kind, name) for name in names}
         for role, column in chosen.items():
             roles |= dict.fromkeys(columns.names_in(role, column), role)

@@ -41,8 +41,8 @@ _WORDS: Mapping[str, Mapping[str, set[str]]] = {
         "grade": {"grade", "rating", "relevance", "label", "judgment", "judgement", "score"},
     },
 }
-_IDS = ("id", "document")  # roles that hold ids of documents
-_NEVER_BLANK = (*_IDS, "key", "query", "text", "rank")
+_DOCUMENT_IDS = ("id", "document")  # the roles of ids of documents; those of queries have the role "key"
+_NEVER_BLANK = (*_DOCUMENT_IDS, "key", "query", "text", "rank")
 Cells = Mapping[str, Sequence[str]]  # column -> the texts of its first cells, without blank ones
 
 
@@ -56,7 +56,8 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
     records = max(map(len, cells.values()), default=0)  # a column without blank cells has as many texts
     fits: dict[tuple[str, str], int] = {}  # (column, role) -> how well the column fits the role
     for role, role_words in _WORDS[kind].items():
-        stored = documents if role in _IDS else queries
+        # `_fit` uses these names only for roles of ids and of queries.
+        stored = documents if role in _DOCUMENT_IDS else queries
         for name, texts in cells.items():
             has_blanks = len(texts) < records
             if not (has_blanks and role in _NEVER_BLANK):
@@ -70,7 +71,7 @@ def proposed(kind: str, cells: Cells, roles: Mapping[str, str], collection: Coll
             result[name] = role
     # In a table of pairs (query, document), some columns belong to the pair, and so are no field of either.
     is_table_of_pairs = is_of_pairs(kind, cells.keys())
-    keeps_fields = SEVERAL.get(kind) == FIELDS
+    keeps_fields = SEVERAL.get(kind) == FIELDS  # of queries and documents, other columns are kept as fields
     for name in cells.keys() - result.keys():
         result[name] = FIELDS if keeps_fields and is_field(kind, name, is_table_of_pairs) else ""
     return {name: result[name] for name in cells}
@@ -101,19 +102,21 @@ def _fit(role: str, texts: Sequence[str], *, named: bool, stored: set[str]) -> i
     if not texts:
         return 0
     found = sum(text in stored or without_blanks(text) in stored for text in texts)
-    if role in (*_IDS, "key", "query") and found > len(texts) / 2:
+    if role in (*_DOCUMENT_IDS, "key", "query") and found > len(texts) / 2:
         return FIT_KNOWN
     addresses = all(text.startswith(("http://", "https://")) for text in texts)
     long = sum(map(len, texts)) > LENGTH_OF_PROSE * len(texts)
     numbers = all(map(is_number, texts))
     distinct = 1 < len(texts) == len(set(texts))  # several, and no two the same
-    alike = False  # whether the texts look like those of the role; `fits`: whether they can be of it
+    # `fits`: whether the texts can be of the role. `alike`: whether they also look like those of the role.
+    alike = False
     if role == "url":
         fits = alike = addresses
     elif role in ("rank", "score"):
         fits = numbers
-    elif role in (*_IDS, "key"):
+    elif role in (*_DOCUMENT_IDS, "key"):
         no_ids = long or addresses or any(" " in text or _is_decimal(text) for text in texts)
+        # Many results or ratings may be of one document. With a single text nothing shows whether it repeats.
         may_repeat = role == "document" or len(texts) == 1
         fits = not no_ids and (distinct or may_repeat)
         alike = distinct and all(any(map(str.isdigit, text)) for text in texts)

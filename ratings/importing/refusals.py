@@ -65,7 +65,8 @@ def _column_instruction(columns: Mapping[str, str | None], fields: Mapping[str, 
     """
     if None in columns.values():
         return "say which columns are raters" if RATERS in columns else "say what each column holds"
-    # An option has several roles only where the columns have no names. Once people say so, the form shows them.
+    # An option has several roles only in a table without a header, whose columns have numbers. The form first has
+    # to know that: then it shows these columns, and people can say what each holds.
     if len(columns) > 1:
         return f"{instruction(Option('header', 'no'), fields)}, and then say what each column holds"
     ((role, chosen),) = columns.items()

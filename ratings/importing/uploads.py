@@ -23,14 +23,17 @@ def has_room(headers: Mapping[str, str], size: int, stored: int) -> bool:
     """Whether the server shall store a large body of which it has the headers alone.
 
     The headers must have a session or a token, neither of which is checked yet, and there must be room. `size`:
-    bytes of this body; `stored`: bytes of all bodies that the server has or expects, with this one. A body that is
-    not stored is discarded as it comes. Its request is marked with UNREAD, and `body_limit` answers it.
+    bytes of all of this body; `stored`: those of all bodies that the server has or expects, with this one. Bodies
+    that are on disk already lessen the free space, too, so the room is rather underestimated. A body that is not
+    stored is discarded as it comes. Its request is marked with UNREAD, and `body_limit` answers it.
     """
     has_session = f"{settings.SESSION_COOKIE_NAME}=" in headers.get("COOKIE", "")
     if not has_session and "AUTHORIZATION" not in headers:
         return False
+    # One body: files, a log, or what any other view takes.
     largest = max(settings.LARGEST_UPLOAD, settings.LARGEST_LOG, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     free = disk_usage(spool()).free // 2  # since Django copies files out of the body, they take the room twice
+    # All bodies together: many uploads at once, or one log.
     most_stored = max(BODIES_AT_ONCE * settings.LARGEST_UPLOAD, settings.LARGEST_LOG)
     return size <= largest and stored <= min(most_stored, free)
 

@@ -61,10 +61,11 @@ def import_beir(
     if splits.strip():
         wanted = {key for key, names in splits_by_query.items() if not names.isdisjoint(chosen)}
     checking = bool(job and job.checking)
+    # In a check the imports run as `job`, which makes them write nothing. Otherwise each makes a job of its own,
+    # in the name of nobody, and `_add_report` gives it the account of `job`.
+    shared_fields = {"progress": progress, "job": job if checking else None}
     with nullcontext() if checking else transaction.atomic():
-        # The imports run as this job only in a check, which makes them write nothing. Else each makes its own job.
-        fields = {"progress": progress, "job": job if checking else None}
-        for each_import in _imports(collection, parts, splits_by_query, chosen, wanted, rater, fields):
+        for each_import in _imports(collection, parts, splits_by_query, chosen, wanted, rater, shared_fields):
             _add_report(each_import.run(), report, by=job.by if job else None)
             if report.refused:
                 if not checking:
@@ -108,23 +109,22 @@ def _imports(
     chosen: list[str],
     wanted: set[str] | None,
     rater: str,
-    fields: dict,
+    shared_fields: dict,
 ) -> Iterator[Import]:
     """The imports of queries, documents and qrels, each made when the one before is done.
 
     `chosen`: the splits whose qrels are imported. `wanted`: the keys of queries that are imported; None: all.
-    `rater`: the name of the rater of the qrels. `fields`: `progress` and `job`, which each import gets. The job is
-    that of a check; None if the imports write.
+    `rater`: the name of the rater of the qrels. `shared_fields`: `progress` and `job`, which each import gets. The
+    job is that of a check; None if the imports write.
     """
     queries = list(chain.from_iterable(parts["queries"].values()))
-    yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **fields)
-    yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **fields)
+    yield SplitQueries(collection, queries, splits=splits_by_query, wanted=wanted, **shared_fields)
+    yield DocumentsImport(collection, list(chain.from_iterable(parts["documents"].values())), **shared_fields)
     # `_splits_by_query` has read these files, and no others. They are read again from the beginning.
     qrels = [_reopened(source) for split in chosen for source in parts["ratings"][split]]
-    only_checks = fields["job"] is not None
     # A check writes no queries, so the qrels need the keys of those that would be written before them.
-    coming = sorted(splits_by_query if wanted is None else wanted) if only_checks else ()
-    yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **fields)
+    coming = sorted(splits_by_query if wanted is None else wanted) if shared_fields["job"] else ()
+    yield SplitQrels(collection, qrels, rater=rater, queries_by=KEY, coming=coming, **shared_fields)
 
 
 def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
@@ -138,9 +138,10 @@ def _splits_by_query(qrels: Mapping[str, list[Source]]) -> Splits:
         for place, source in enumerate(sources):
             reopened = _reopened(source)
             if reopened.why_unopened:
-                sources[place] = reopened  # the file itself cannot be tried a second time
+                # A second try would take the part of the file that could be read for all of it.
+                sources[place] = reopened
                 continue
-            format = recognised(reopened, "ratings", "csv")
+            format = recognised(reopened, "ratings", default="csv")
             if isinstance(format, Refusal):
                 continue
             for row in format.reads["ratings"](reopened):
@@ -162,7 +163,7 @@ def _reopened(source: Source) -> Source:
         return source.unopened(str(error), budget.CURE)
     except DAMAGED as error:
         return source.unopened(f"it is cut off or damaged ({error})", COPY_AGAIN)
-    reopened.file = source.file  # the archive, where the source is a file in one
+    reopened.file = source.file  # the file that people sent, such as an archive: its name stands in the import
     return reopened
 
 
@@ -193,7 +194,10 @@ class SplitQrels(QrelsImport):
 
 
 def _add_report(part: Report, report: Report, by: User | None) -> None:
-    """Add the report of an import (`part`) to that of all. Its job, if it wrote anything, becomes one of `by`."""
+    """Add the report of an import (`part`) to that of all three.
+
+    If the import wrote anything, it made a job without an account, which gets the account `by`.
+    """
     report.counts.update(part.counts)
     report.grades.update(part.grades)
     for refusal in part.refusals:

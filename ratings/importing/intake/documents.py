@@ -60,12 +60,12 @@ class DocumentsImport(Import):
             (self.total,) = self.stage.execute("SELECT COUNT(*) FROM document").fetchone()
 
     def _leave_out_fields_of_pairs(self, file: int, source: Source) -> None:
-        """Leave out, and tell, the fields that differ between rows of a document: they belong to it and a query.
+        """Leave out, and tell, the fields that differ between the rows of one document.
 
-        The first of these differences is refused, unless the table surely has a row for each pair of a query and a
-        document: its other columns show it (`source.of_pairs`), or a value of a field that differs is a query of
-        the collection. `_compare_repeated_rows` refuses another title, body or url. `file`: the number of `source`
-        among the files.
+        In a table with a row for each pair of a query and a document, they belong to the pair. It surely is such a
+        table if its other columns show it (`source.of_pairs`), or if a value of such a field is a query of the
+        collection. Otherwise the first difference is refused, and nothing is left out. Another title, body or url
+        is refused in any table, by `_compare_repeated_rows`. `file`: the number of `source` among the files.
         """
         names, varying, first_difference = self._compare_repeated_rows(file, source)
         if first_difference is None:
@@ -74,8 +74,8 @@ class DocumentsImport(Import):
         if not is_of_pairs:
             first, row, name = first_difference
             equal_fields = "|".join(sorted(names - varying.keys()))
-            if_of_pairs = "each row is a query with a document, and the column belongs to both"
-            keep_these = Option("columns", {FIELDS: equal_fields}, if_of_pairs)
+            condition = "each row is a query with a document, and the column belongs to both"
+            keep_these = Option("columns", {FIELDS: equal_fields}, condition)
             self._refuse_difference(source, first, row, quoted(name), keep_these)
             return
         without_varying = partial(_without, names=set(varying))
@@ -174,6 +174,7 @@ class DocumentsImport(Import):
                 elif content != former_content:
                     changed.append((stored[key], content))
             unchanged = len(batch) - len(new) - len(changed)
+            # `counts` is a Counter: this adds to the batches before.
             self.report.counts.update(new=len(new), changed=len(changed), unchanged=unchanged)
             yield new, changed
             done += len(batch)

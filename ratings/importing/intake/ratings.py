@@ -19,7 +19,7 @@ from ...database.statistics import renew_statistics
 from ...desk import queue
 from ...formats import values
 from ...formats.refusal import KEEP_ONE, Option
-from ...formats.registry import EITHER, Format
+from ...formats.registry import Format
 from ...formats.rows import RatingLine
 from ...formats.source import Source
 from ...formats.tables import TABLE_FORMATS
@@ -38,6 +38,8 @@ StagedRow = namedtuple(
 TABLE = f"rating ({', '.join(StagedRow._fields)})"
 CONTENT = ("grade", "reason", "comment")
 MEANINGS_OF_REPEATS = ("refuse", "raters", "last")  # what a pair that is rated again may mean
+# Formats in which equal rows of one pair may be of two raters. In all others, such as qrels, a pair has one grade.
+FORMATS_OF_SEVERAL_GRADES = {*TABLE_FORMATS, "rank-eval", "by-query"}
 ARE_RATERS = Option("repeats", "raters", "each is of another rater")
 LATEST = Option("repeats", "last", "the later one counts")
 # Makes raters of repeats: the second row of a pair that names nobody is by "NAME 2", and so on.
@@ -84,15 +86,13 @@ class RatingsImport(ImportForQueries):
 
     def _read(self) -> None:
         """Write the ratings of known queries into the stage."""
-        # Numbers of the files whose format has one grade for each pair, as qrels: there equal lines are one.
+        # The numbers of the files in which a pair has one grade, so that equal lines are one.
         self.files_with_one_grade_a_pair: set[int] = set()
         for file, source in enumerate(self.sources):
             format = self.format_of(source)
             if format is None:
                 continue
-            # Tables, and two formats of JSON, name queries by EITHER key or text: there equal rows may be of two
-            # raters. In all other formats a pair has one grade.
-            if format.queries_by != EITHER:
+            if format.name not in FORMATS_OF_SEVERAL_GRADES:
                 self.files_with_one_grade_a_pair.add(file)
             with self.topics(source, format) as topics:
                 rows = self.rows_of(source, format.reads["ratings"])
@@ -120,13 +120,14 @@ class RatingsImport(ImportForQueries):
             if name is None:
                 cures = [Option("rater")]
                 if format.name in TABLE_FORMATS:
+                    # None: people have to find the column.
                     cures.append(Option("columns", {"rater": None}, "a column names the rater"))
                 self.report.refuse(source.refusal(row.line, "the line names no rater", *cures))
                 return  # one refusal is enough, as few of the other lines would name a rater
             grade = None if row.grade is None else f"{row.grade:f}"
             rated_at = row.rated_at and row.rated_at.isoformat()
             content = grade, row.reason, row.comment, row.seconds, rated_at
-            # Each row without a name may be of another one of several raters, though all of them get one `name`.
+            # Rows that name nobody get the same `name`, but two of them may be of two raters.
             rater_unknown = self.may_have_several_raters and not row.rater
             yield StagedRow(name, query, row.document, *content, file, row.line, rater_unknown)
 
@@ -137,6 +138,7 @@ class RatingsImport(ImportForQueries):
         self._check_raters()
         self.total = self._count_and_check()  # ratings, one for each rater and pair
         grades = "SELECT grade, COUNT(*) FROM rating WHERE grade IS NOT NULL GROUP BY grade"
+        # Grades have 9 places in the stage, so that 1 and 1.0 are one text there.
         self.report.grades.update({_plain(text): count for text, count in self.stage.execute(grades)})
         if self.report.refused:
             return
@@ -264,7 +266,9 @@ class RatingsImport(ImportForQueries):
                 queue.stage(job, [*_earlier_ratings(batch, ids, ratings), *ratings])
             done += len(batch)
             self.progress("writing", done / self.total, done)
+        # These tables have just grown, and PostgreSQL plans the statements of `record_staged` by their statistics.
         renew_statistics(self.total, Document, StagedRating)
+        # Somebody has made a scale since the check. `land` takes back what is written, and refuses the import.
         if self.new_scale and job.destination.grades.exists():
             raise IntegrityError("the collection got a scale meanwhile")
         Grade.objects.bulk_create(self.new_scale)
@@ -296,7 +300,7 @@ class RatingsImport(ImportForQueries):
         if earlier := counts["earlier"]:
             self.report.facts.append(f"{counted(earlier, 'earlier rating')} of the same: in the history alone.")
         tell_of_documents_by_key_alone(self.report)
-        without = {key for key, pk in self.names.keys.items() if pk not in self.rated}
+        without = {key for key, pk in self.known_names.keys.items() if pk not in self.rated}
         self.compare_topics(without, self.what)
 
 
@@ -310,6 +314,7 @@ class QrelsImport(RatingsImport):
 
 
 def _plain(text: str) -> str:
+    """A grade of the stage, such as 1.000000000, as people write it: 1."""
     return plain_value(Decimal(text))
 
 

@@ -186,7 +186,7 @@ class RunImport(ImportForQueries):
     # Check
 
     def _check(self) -> None:
-        if self.tags.check(self.stage, self.names, self.report):
+        if self.tags.check(self.stage, self.known_names, self.report):
             self.version = _version(self.collection)
             self._check_rankings()
 
@@ -233,9 +233,10 @@ class RunImport(ImportForQueries):
             tally.first_contradiction = tally.first_contradiction or first_refusal
         scores = ranking.scores[best_first(ranking, self.order)]
         tally.ties += int(np.count_nonzero(scores[1:] == scores[:-1]))
-        if near := near_tie(ranking.lines, ranking.scores):  # scores that are equal in 32 bits alone
-            file = int(ranking.files[0])
-            self.near_ties[file] = min(near, self.near_ties.get(file, near))  # the one on the lower line
+        if found_tie := near_tie(ranking.lines, ranking.scores):  # scores that are equal in 32 bits alone
+            file = int(ranking.files[0])  # all lines of a ranking are in one file, as `Tags.check` has found
+            # The one on the lower line, which is the first field of a NearTie.
+            self.near_ties[file] = min(found_tie, self.near_ties.get(file, found_tie))
 
     def _stored(self, batch: list[FoundRanking]) -> dict[tuple[str, int], Ranking]:
         """The rankings that the database has for the systems and queries of the batch."""
@@ -354,7 +355,7 @@ class RunImport(ImportForQueries):
         lacking: dict[frozenset[str], list[str]] = defaultdict(list)
         for name, tally in self.tallies.items():
             ranked = tally.queries | set(self._ranked(name).values_list("query", flat=True))
-            lacking[frozenset(key for key, pk in self.names.keys.items() if pk not in ranked)].append(name)
+            lacking[frozenset(key for key, pk in self.known_names.keys.items() if pk not in ranked)].append(name)
         for without, names in lacking.items():
             self.compare_topics(without, f"ranking by {', '.join(names[:EXAMPLES])}")
 

@@ -217,8 +217,9 @@ def batched_by_length(
 def _within_budget(source: Source, rows: Iterable[Any]) -> Iterator[Any]:
     """The rows, until they exceed the budget of the source: the bytes that rows made of it may have.
 
-    Beyond it a refusal comes in place of the next row. A stretch, several lines of a run in one object, is not
-    counted: it holds no more text than its lines, which the source has counted.
+    Beyond it a refusal comes in place of the next row. Rows are counted, since a few bytes of a file may become
+    many rows or long ones. A stretch, several lines of a run in one object, is not counted: it has no more text
+    than its lines in the file, which the budget limits as unpacked bytes.
     """
     size = 0  # bytes since the budget was last told
     for row in rows:

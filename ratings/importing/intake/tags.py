@@ -61,7 +61,8 @@ class Tags:
         elif self.system_from == "file":
             self._refuse_files_unfit_as_systems(report)
         else:  # the tag of each line must be a name of a system
-            # With several tags, one name for all lines in place of a bad tag would make several systems one.
+            # One name for all lines can replace a bad tag, but only where all lines have this tag: where they have
+            # several, it would join several systems.
             has_one_tag = len(self.first_lines) == 1
             cure: tuple[Cure, ...] = (GIVE_NAME, USE_FILE_NAME) if has_one_tag else (NAME_IN_EACH_ROW,)
             for tag, line_by_file in self.first_lines.items():
@@ -70,7 +71,7 @@ class Tags:
         if report.refused == refused_before:
             if self.system or self.system_from == "tag":  # several files may be parts of one system
                 self._refuse_queries_in_several_files(stage, names, report)
-            else:
+            else:  # also if files name the systems: two files in different folders may have one name
                 self._refuse_systems_in_several_files(stage, report)
         return report.refused == refused_before
 

@@ -99,10 +99,10 @@ class ImportForQueries(Import):
     coming: Iterable[str] = ()  # as of Names
 
     def __post_init__(self) -> None:
-        self.names = Names(self.collection, self.coming)
-        self.named: set[str] = set()  # by any of the files
-        self.unknown: set[str] = set()  # of these, the queries that are not in the collection
-        if not self.names.keys:
+        self.known_names = Names(self.collection, self.coming)
+        self.named_topics: set[str] = set()  # the names of queries in all files
+        self.unknown: set[str] = set()  # those of them that name no query of the collection
+        if not self.known_names.keys:
             problem = "the collection has no queries yet"
             self.report.refuse(self.sources[0].refusal(0, problem, Option("before", "queries")))
 
@@ -110,24 +110,26 @@ class ImportForQueries(Import):
     def topics(self, source: Source, format: Format) -> Iterator[Topics]:
         """The queries of one file, to look up while it is read. At its end a file without known ones fails."""
         by = self.queries_by or format.queries_by
-        topics = Topics(self.names.ids(by))
+        topics = Topics(self.known_names.ids(by))
         yield topics
-        self.names.check_meanings(source, topics, by, self.report)
-        refuse_unknown(source, topics, self.names, self.report)
-        self.named |= topics.named
+        self.known_names.check_meanings(source, topics, by, self.report)
+        refuse_unknown(source, topics, self.known_names, self.report)
+        self.named_topics |= topics.named
         self.unknown |= topics.named - topics.ids.keys()
 
     def compare_topics(self, without: Keys[str], what: str) -> None:
-        """Warn of unknown queries in the files, and of queries of the collection that stay without something.
+        """Warn of topics that the collection lacks, and of queries of the collection that stay without something.
 
-        `without`: the keys of these queries of the collection. `what`: what they lack, such as "ratings".
+        A topic is a query as a file names it. `without`: the keys of these queries of the collection. `what`: what
+        they lack, such as "ratings".
         """
         warnings = self.report.warnings
-        unknown_topics = f"{len(self.unknown):,} of {counted(len(self.named), 'topic')} in the import"
-        unknown = f"{unknown_topics} are not in the collection ({first_keys(self.unknown)})"
+        how_many = f"{len(self.unknown):,} of {counted(len(self.named_topics), 'topic')} in the import"
+        unknown = f"{how_many} are not in the collection ({first_keys(self.unknown)})"
         lacking = f"{counted(len(without), 'query has', 'queries have')} no {what} ({first_keys(without)})"
         if self.unknown and without:
-            cure = spelling_difference(self.unknown, self.names) or "Check that both use the same numbering."
+            # Compared with all names, as a topic may be the text of a query, and `without` has keys alone.
+            cure = spelling_difference(self.unknown, self.known_names) or "Check that both use the same numbering."
             warnings.append(f"topic ids do not match: {unknown} and {lacking}. {cure}")
         elif self.unknown:
             warnings.append(f"{unknown}.")

@@ -129,9 +129,10 @@ def _obstacles_of_ratings(job: Job) -> Iterator[str]:
     earlier_events = other_events.filter(pk__lt=OuterRef("pk")).order_by("-pk")
     changed_later = job.events.alias(is_changed=Exists(later_events)).filter(is_changed=True).order_by()
     if n := changed_later.count():
-        # Somebody at the desk changes a rating without a job, so that no import is named then.
-        job_of_change = Subquery(later_events.values("job")[:1])
-        later_jobs = Job.objects.filter(pk__in=changed_later.values_list(job_of_change).distinct()[:5])
+        # A later change was made by an import or, without a job, at the desk. A few of the imports are named. Once
+        # they are undone, changes at the desk still stand in the way, and then no import is named.
+        first_later_job = Subquery(later_events.values("job")[:1])  # for each rating
+        later_jobs = Job.objects.filter(pk__in=changed_later.values_list(first_later_job).distinct()[:5])
         imports = ", ".join(f"{later_job} (import {later_job.pk})" for later_job in later_jobs)
         by_whom = f" by {imports}. Undo that first." if imports else ". What was said last stands."
         yield f"{counted(n, 'rating')} of it {'was' if n == 1 else 'were'} changed later{by_whom}"

@@ -82,7 +82,10 @@ class Fetching:
                         self._add_missing(_named_pictures(picture_parts, batch), decoder)
 
     def _list_zipped(self, zipped: sources.Zipped, decoder: Decoder) -> None:
-        """Add the pictures that the ZIPs have and any document names: it may come into the pool later."""
+        """Add a row for each picture that a document names and of which the ZIPs have the file.
+
+        Documents outside the pool count, too: they may come into it later, and the ZIPs are not kept.
+        """
         parts = [part for part in latest_of(self.collection).document if part.kind == "image"]
         if not parts:
             return

@@ -21,7 +21,8 @@ def keep(content: bytes) -> str:
     if storage.exists(name):
         if storage.size(name) == len(content):
             return digest
-        storage.delete(name)  # a process died while it wrote this file
+        # Incomplete: the process that wrote it died. If it still writes it, only the same bytes are written twice.
+        storage.delete(name)
     saved = storage.save(name, ContentFile(content))
     if saved != name:  # another process has stored it meanwhile
         storage.delete(saved)

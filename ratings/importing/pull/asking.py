@@ -30,7 +30,7 @@ class Connection:
         return without_key(answer.decode("latin-1"), self.key).encode("latin-1", "replace") if self.key else answer
 
     def _answer(self, parameters: Mapping[str, str | int], limits: Limits) -> bytes:
-        """The answer as it came, in which the key may be repeated. Raises Refused."""
+        """The answer as it came: the engine may have repeated the secret `self.key` in it. Raises Refused."""
         body = self.dialect.content(parameters)
         headers = {"Accept": "application/json", **self.headers}
         if body is not None:

@@ -91,7 +91,7 @@ def write_documents(job: Job, hits: dict[str, Hit], report: Report, texts: Broug
         document = stored.get(key)
         if document is None:
             content = {name: getattr(hit, name) for name in CONTENT}
-            new.append(Document(collection=job.collection, key=key, job=job, **content))
+            new.append(Document(collection=job.destination, key=key, job=job, **content))
             continue
         content = _content_with(document, hit)
         if content == content_of(document):

@@ -77,18 +77,21 @@ class PlacesForm(forms.Form):
     """Where an answer has the results and their parts. Choices come from the last answer, with samples."""
 
     def __init__(self, *args, engine: Engine, answer: Any, **kwargs) -> None:
+        """Makes a field for each role. `engine`: whose answers have these places. `answer`: the last, parsed."""
         super().__init__(*args, **kwargs)
         self.engine = engine
         path_by_role = guessed(answer, dialect_of(engine))  # "results": in the answer; other roles: in a result
         result = first_result(answer, path_by_role["results"])
         values = values_in(result)  # (path, sample) of each value
         for role, label in ROLES.items():
-            path, required = path_by_role[role], role in ("results", "id")
+            path = path_by_role[role]
+            required = role in ("results", "id")
             choices = _choices(lists_in(answer) if role == "results" else values, path, required=required)
             field = forms.ChoiceField(label=label, choices=choices, required=required, initial=path)
             self.fields[f"{role}_at"] = field
-        # A guess may be several paths, with | between them.
-        paths_with_role = "|".join(path for role, path in path_by_role.items() if role != "results").split("|")
+        # The paths in a result. A guess may be several, with | between them.
+        guesses = [guess for role, guess in path_by_role.items() if role != "results"]
+        paths_with_role = {path for guess in guesses for path in guess.split("|")}
         pictures = pictures_in(result)
         other_choices = []
         for path, sample in values:

@@ -263,7 +263,7 @@ def difference(job: Job) -> dict[str, Any]:
 
     `queries`: how many have two usable answers; `differ`: how many of these got other documents or another order;
     `shared`: the mean share of documents that both answers have, None without queries; `failed`: how many second
-    answers are not usable.
+    answers are not usable. Only queries with a usable first answer are asked again (`drawn_twice`).
     """
     second_answers = {answer.query_id: answer for answer in job.answers.filter(again=True)}
     shares, differ, failed = [], 0, 0

@@ -139,12 +139,14 @@ def _count(row: searches.Search, counts: dict[tuple[str, str, str], int], log: L
     """Add one line of a log to the counts, by (text, stratum, id), and its day to those of the log."""
     key = row.text, row.stratum, row.id
     if row.id:
-        # Not added up: lines with one text and id are of one search. `_add_up` takes their greatest count, too.
+        # Not added up: lines with one text and id are of one search. If a column of counts gives them several
+        # counts, the greatest is taken, as in `_add_up`.
         counts[key] = max(counts.get(key, 0), row.searches)
         log.has_ids = True
     else:
         counts[key] = counts.get(key, 0) + row.searches
     if row.day:
+        # "" before the first day. As it is below any day, only the minimum has to leave it out.
         log.first_day = min(log.first_day or row.day, row.day)
         log.last_day = max(log.last_day, row.day)
 
@@ -199,7 +201,9 @@ def _add_up(log: Log) -> None:
     with the greatest n.
     """
     execute = log.stage.execute
-    if log.has_ids:  # lines with one text and one id are one search: the greatest n counts
+    if log.has_ids:
+        # Lines with one text and one id are events of one search, such as its clicks. If a column of counts gives
+        # them several n, the greatest is that of the search.
         execute(
             "CREATE TABLE once AS SELECT folded, text, stratum, '' AS id, MAX(n) AS n FROM raw WHERE id != ''"
             " GROUP BY folded, id"

@@ -116,13 +116,16 @@ def drawn(stratum: Stratum, chance: np.ndarray, start: float, order: np.ndarray)
     total = ends[-1]  # the length of the line
     if abs(total - np.rint(total)) < 1e-6:  # a sum of millions is not exact
         total = np.rint(total)
-    # A start with few digits, so that adding whole numbers to it loses none and it never reaches 1.
+    # The middle of one of POSSIBLE_STARTS equal steps from 0 to 1. It is never 0 or 1, and has so few digits that
+    # adding whole numbers loses none.
     start = (np.floor(start * POSSIBLE_STARTS) + 0.5) / POSSIBLE_STARTS
     points = start + np.arange(int(np.ceil(total - start)))
-    # Of each point: the count that it hits, as an index, and the place of the query among those with this count.
-    # The limits matter where rounding carries a point beyond the end of the line, or of its count.
+    # Of each point: the count that it hits, as an index; how far it is from where the queries with this count
+    # begin; the place among them of the query that it hits. The limits matter where rounding carries a point
+    # beyond the end of the line, or of its count.
     index = np.minimum(np.searchsorted(ends, points, side="right"), len(ends) - 1)
-    place_in_count = ((points - (ends - lengths)[index]) / chance[index]).astype(np.int64)
+    distance = points - (ends - lengths)[index]
+    place_in_count = (distance / chance[index]).astype(np.int64)  # each of these queries is `chance` long
     return np.sort(first_places[index] + np.clip(place_in_count, 0, queries[index] - 1))
 
 
@@ -136,22 +139,24 @@ def drawn_more(
 ) -> np.ndarray:
     """The places that are drawn in addition to the old ones, sorted: int64[drawn].
 
-    A query that was not drawn then is drawn now with (chance - old_chance) / (1 - old_chance). So it has just
-    `chance` to be among the old and the new ones together. Both are float[counts], of a query with each count of
-    searches. `start` and `order` are those of `drawn`. The number of places depends on which queries were drawn
-    before. It differs by one or two from the size that `chance` was made for.
+    A place is that of a query in the stratum, from 0, the most frequent first. A query that was not drawn then is
+    drawn now with (chance - old_chance) / (1 - old_chance). So it has just `chance` to be among the old and the
+    new ones together. Both are float[counts], of a query with each count of searches. The number of places depends
+    on which queries were drawn before. It differs by one or two from the size that `chance` was made for.
+    `start`: a random number, 0 <= start < 1. `order`: int64[counts], of the counts on the line of the draw, as
+    from `mixed_order`.
     """
     old_places = np.sort(old_places)
     # The index of the count of each old place: those with the first count come first.
     index = np.searchsorted(np.cumsum(stratum.queries_per_count), old_places, side="right")
     old_queries = np.bincount(index, minlength=len(stratum.search_counts))  # int64[counts]: how many were drawn
-    # With the same counts, of which some have no query left, so that chances and `order` fit it.
+    # It keeps the counts of which no query is left, so that the chances and `order` have one entry for each.
     undrawn = replace(stratum, queries_per_count=stratum.queries_per_count - old_queries)
     # Where the old chance is 1 all were drawn, and none can be added: the chance there stays 0.
     added_chance = np.divide(chance - old_chance, 1 - old_chance, out=np.zeros(len(chance)), where=old_chance < 1)
     places_among_undrawn = drawn(undrawn, np.clip(added_chance, 0, 1), start, order)
-    # A query at place 3 among the undrawn ones has 3 undrawn queries before it. So the old places before it are
-    # those that have at most 3 undrawn queries before them.
+    # The place of a query in the stratum is that among the undrawn ones plus the number of old places before it.
+    # At place 3 among the undrawn ones, the old places before it have at most 3 undrawn queries before them.
     undrawn_before_old = old_places - np.arange(len(old_places))
     old_before = np.searchsorted(undrawn_before_old, places_among_undrawn, side="right")
     return places_among_undrawn + old_before
@@ -190,11 +195,13 @@ class Outlook(NamedTuple):
 
 
 def outlook(parts: Sequence[tuple[Stratum, np.ndarray]]) -> Outlook:
-    """What a sample of these strata, with the chance of each count, will tell of a mean over all searches.
+    """What a sample of these strata will tell of a mean over all searches.
 
-    Queries with the chance 1 are certain, all others are not. Scores are taken to spread by USUAL_SPREAD, whatever
-    the counts of the queries. The variance of the mean is that of independent draws: the sum of count² / chance
-    over all queries that are not certain, times USUAL_SPREAD², divided by the square of all searches.
+    `parts`: strata, each with float[counts]: the chance of a query with each of its counts of searches. One
+    stratum at least must have chances above 0. Queries with the chance 1 are certain, all others are not. Scores
+    are taken to spread by USUAL_SPREAD, whatever the counts of the queries. The variance of the mean is the sum of
+    count² / chance over all queries that are not certain, times USUAL_SPREAD², divided by the square of all
+    searches. It leaves out the factor 1 - chance of each query, so that it is rather too large.
     """
     # Of a stratum without draws nothing will be known.
     parts = [(stratum, chance) for stratum, chance in parts if chance.any()]

@@ -12,7 +12,10 @@ READING = opening.READING | {"format"}  # the options of reading a log
 
 
 def work(job: Job, progress: Progress) -> LogReport:
-    """The report of counting the log or, once somebody has chosen a design, of drawing from it."""
+    """The report of counting the log or, once somebody has chosen a design, of drawing from it.
+
+    With the option "more", queries are drawn in addition to the last sample.
+    """
     with ExitStack() as stack:
         files = [(file["name"], stack.enter_context(uploads.opened(file))) for file in job.files]
         sources = stack.enter_context(opening.sources(files, opening.reading(job.options)))

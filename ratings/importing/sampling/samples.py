@@ -62,6 +62,7 @@ class Part:
         sample these may be a few more or fewer.
         """
         certain = self.chance == 1  # bool[counts]: their queries are drawn for certain
+        # Numbers of searches, and how many queries were searched for so often.
         counts, queries = self.stratum.search_counts[certain], self.stratum.queries_per_count[certain]
         return {
             "name": self.stratum.name,
@@ -191,7 +192,7 @@ def _strata(log: Log, method: str) -> list[Stratum]:
 
 
 def _parts(log: Log, design: Design) -> list[Part]:
-    """The parts of a new draw, before it. Raises ValueError."""
+    """The parts of a new draw, of which nothing is drawn yet. Raises ValueError."""
     strata = _strata(log, design.method)
     if unknown := sorted(design.shares.keys() - {stratum.name for stratum in strata}):
         names = ", ".join(stratum.name or "(no name)" for stratum in strata)
@@ -214,9 +215,10 @@ def _with_chances(strata: Sequence[Stratum], sizes: Sequence[int], method: str) 
 
 
 def _parts_of_more(log: Log, former: Sample | None, size: int) -> list[Part]:
-    """The parts of a draw in addition to the former sample, before it. Raises ValueError.
+    """The parts of a draw that adds to the former sample; nothing is added yet. Raises ValueError.
 
-    `size`: the queries of both together. Likewise, a part has the size and the chances of both together.
+    `size`: how many queries the former sample and the added ones are together. Likewise, the size and the chances
+    of a part are those of its former and its added queries together.
     """
     if former is None:
         raise ValueError("nothing was drawn yet, so there is nothing to add to")
@@ -246,7 +248,7 @@ def _draw(log: Log, parts: Sequence[Part], new: Sample) -> list[SampledQuery]:
     for number, part in enumerate(parts):
         stratum = part.stratum
         start = rng.random()  # where the systematic draw begins
-        # `order`: of the counts on its line, on which a query is as long as its chance; neighbours change places.
+        # `order`: in which the queries, by their counts, are laid on the line of the systematic draw.
         # From a part of size 0 nothing is drawn in either case.
         if new.former:
             old_places = np.array(list(former_rows), np.int64) - part.offset - 1
@@ -297,6 +299,7 @@ def _store(new: Sample, rows: Sequence[SampledQuery], report: LogReport) -> None
     stored_queries = list(new.collection.queries.order_by("-pk"))
     query_by_text = {folded(query.text): query for query in stored_queries}
     keys = {query.key for query in stored_queries}
+    # New queries need not be added to these two: the folded texts of rows differ, and so do keys made of texts.
     new_queries = []
     for row in rows:
         row.sample = new
@@ -339,9 +342,10 @@ def _tell_of_sample(new: Sample, report: LogReport) -> None:
 
 
 def take_in(row: SampledQuery) -> None:
-    """Bring a query that was left out or held back into the collection. Raises ValueError if its text was erased.
+    """Bring a query that was left out, or held back (also a value of `left_out`), into the collection.
 
-    If the collection has a query with this text, the row refers to that one.
+    Raises ValueError if its text was erased. If the collection has a query with this text, the row refers to that
+    one.
     """
     if not row.text:
         raise ValueError("Its text was erased, so it cannot be taken in")

@@ -91,10 +91,10 @@ def check_import(request: HttpRequest, collection: Collection, pk: int) -> HttpR
         return job_page(request, collection, job, form)
     kind = form.cleaned_data["kind"]
     if job.kind:
-        # Stored with the columns that people chose, so that the next file with this header gets the same ones.
+        # If people chose columns, the next file with this header gets the same ones. [] is the header of no file.
         header = list(seen.columns) if "columns" in form.options else []
         facts = {"kind": kind, "options": form.options, "header": header}
-    else:  # only now somebody has chosen the kind
+    else:  # only now somebody has chosen the kind, and the page asked for nothing else
         encoding = job.options.get("encoding")
         facts = _facts_of_job(collection, kind, header_of(job.files[0], encoding), encoding)
     if not jobs.check_again(job, **facts):
@@ -139,7 +139,8 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, form: HowFo
         if seen.lacking:  # the page asks for these columns, and their refusals would say it again
             context["refusals"] = [each for each in context["refusals"] if not asks_for(each, seen.lacking)]
     if job.state == State.PUBLISHED:
-        context["heading"] = "Import finished"
+        context["heading"] = "Import finished"  # and "Not imported", by `done`, where it failed
+    # Each cure says what to choose in which field of the form, by its label. A report may have no refusals.
     fields = fields_for(job)
     context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
     return render(request, "ratings/import.html", context, status=400 if form and form.errors else 200)

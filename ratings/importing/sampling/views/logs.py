@@ -120,7 +120,8 @@ def job_page(request: HttpRequest, collection: Collection, job: Job, **forms: Fo
         context["read"] = forms.get("read", read_form)
         fields = read_form.fields
     context["refusals"] = [with_page_cure(refusal, fields) for refusal in context["refusals"]]
-    if job.state == State.CHECKED and not job.report.get("refused"):  # somebody has to say how to draw
+    # A check ends as CHECKED even if it refused the log. Otherwise somebody now has to say how to draw.
+    if job.state == State.CHECKED and not job.report.get("refused"):
         context["heading"] = "Counted"
         context["draw"] = forms.get("draw") or DrawForm(log=log)
         context["rows"] = outlook_rows(log["outlooks"])  # what samples of several sizes would say
