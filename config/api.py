@@ -276,8 +276,9 @@ def url_patterns() -> tuple[list[URLPattern], str, str]:
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", f"/{pattern.pattern}")  # {slug} for <slug:slug>
         operations = paths.get(path, {"get": {"parameters": []}})  # ninja's root is not described
         allowed = {method.upper(): query_parameters(operation) for method, operation in operations.items()}
-        # The one media type of its body; JSON for a call that has none.
-        [body_type] = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
+        # Only a POST may take something else than JSON: a run comes as plain text. A PATCH takes JSON.
+        content_by_type = operations.get("post", {}).get("requestBody", {}).get("content", {JSON: {}})
+        [body_type] = content_by_type  # its only key, as no call takes bodies of several types
         pattern.callback = with_checks(pattern.callback, allowed, body_type)
     return patterns, app, namespace
 

@@ -25,7 +25,7 @@ def private_folder(path: Path) -> Path:
     os.umask(OTHERS_BITS)  # for all files that this process creates from now on
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _refuse_root(path)
+        _refuse_root_if_not_owner(path)
         _close_to_others(path)
         for name in ("static", "uploads"):
             (path / name).mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def _refuse_root(path: Path) -> None:
+def _refuse_root_if_not_owner(path: Path) -> None:
     """Raises ImproperlyConfigured for root in the folder of another account, which could not use root's files."""
     is_root = os.geteuid() == 0
     owner_id = path.stat().st_uid

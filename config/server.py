@@ -171,13 +171,14 @@ def main(place: str, *options: str) -> None:
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = 2**14 if most_files == resource.RLIM_INFINITY else min(2**14, most_files)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most_files))
-    # Of the processes that are started below. `config.loading` sets IDEALIST_SHORT_WAITS, by which pages wait for
-    # the database only shortly, and which these must not get: an import may wait longer.
+    # The processes that are started below get this copy. It is made before `config.loading` is imported, which
+    # sets IDEALIST_SHORT_WAITS here: pages wait for the database only shortly, but an import may wait longer.
     environment_of_others = dict(os.environ)
     host, _, port = place.rpartition(":")
     try:
         if "--prepare" in options:
             prepared(environment_of_others)
+        # Imported only now: config.wsgi imports `config.loading`, and finds the static files that `prepared` made.
         from config.wsgi import application
         from ratings.importing import uploads
 

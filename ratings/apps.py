@@ -36,9 +36,9 @@ class RatingsConfig(AppConfig):
         # `weak=False`: nothing else refers to `noting`, which would be forgotten.
         for changed in (signals.authenticator_added, signals.authenticator_removed, signals.authenticator_reset):
             changed.connect(noting, weak=False, dispatch_uid="ratings.people.sign_in.second_factor")
-        members.at_stop.append(later("desk.queue.stop"))
+        members.at_stop_of_rater.append(later("desk.queue.stop"))
         members.rater_page_contexts.append(later("pool.progress.of_rater.work_on_page"))
-        many.of_rooms.append(later("pool.leaving_out.of_many"))
+        many.acts_of_rooms.append(later("pool.leaving_out.acts_on_many"))
         pictures.fetchers.append(later("importing.jobs.fetch_pictures"))
         chores.of_apps.append(chores.Chore(later("copies.schedule.back_up_slowly"), BACK_UP_EVERY))
         chores.of_apps.append(chores.Chore(later("notices.gathering.gather"), GATHER_EVERY))

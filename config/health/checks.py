@@ -33,9 +33,9 @@ NAMES_NOT_OF_OPERATORS = {"IDEALIST_SHORT_WAITS"}
 # Names without IDEALIST_ that are less like a setting, as difflib compares them, are of other programs.
 LEAST_SIMILARITY = 0.9
 DAMAGE_SECONDS = 1.5  # for which pages of SQLite are read
-# Cures of several checks.
+# Cures of several checks. That of a disk is for one that is full, read-only or closed to the account.
 RIGHTS = 'Give its account the rights that "Two accounts" in docs/operating.md lists, or name another account.'
-MAKE_ROOM = "Make room there, or let the account of Idealist write there: see who owns it."
+CURE_OF_DISK = "Make room there, or let the account of Idealist write there: see who owns it."
 PREPARE = f"{settings.PROGRAM} manage prepare"
 UPGRADE = f"{settings.PROGRAM} manage upgrade"
 # Part of a message of a driver → its cure.
@@ -118,7 +118,7 @@ def database() -> Iterator[Problem]:
         has_tables = MigrationRecorder(connection).has_table()
     except DatabaseError as error:
         if trouble := disk.trouble(error):
-            yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
+            yield Problem(disk.MESSAGES[trouble], CURE_OF_DISK)
         else:
             cure = "Start it, correct DATABASE_URL, or raise its max_connections: each server has eight."
             yield Problem(f"The database does not answer: {one_line(error)}", cure_of(error, cure))
@@ -196,8 +196,8 @@ def writing() -> Iterator[Problem]:
         probe.execute("DELETE FROM django_migrations WHERE 0")  # BEGIN alone also succeeds on a read-only file
         probe.execute("ROLLBACK")
     except sqlite3.OperationalError as error:
-        if trouble := disk.trouble(error):
-            yield Problem(disk.MESSAGES[trouble], MAKE_ROOM)
+        if trouble := disk.trouble(error):  # the disk is full, or it or the file is read-only
+            yield Problem(disk.MESSAGES[trouble], CURE_OF_DISK)
         else:
             message = f"An import or another program holds the lock of SQLite for more than {LOCK_SECONDS:g} s."
             cure = "Wait for the import, or close programs that have the file open, such as sqlite3 or a copy."
@@ -242,7 +242,7 @@ def storage() -> Iterator[Problem]:
         try:
             disk.try_out(folder)
         except OSError as error:
-            yield Problem(f"Nothing can be written into {folder}: {error.strerror}.", MAKE_ROOM)
+            yield Problem(f"Nothing can be written into {folder}: {error.strerror}.", CURE_OF_DISK)
 
 
 def free_space() -> Iterator[Problem]:

@@ -52,8 +52,9 @@ def errors_of_files() -> Iterator[None]:
 def asking() -> Iterator[None]:
     """A request to the store. Raises FileNotFoundError, and ConnectionError where the store does not answer.
 
-    A process that serves pages does not wait for a slow store: it raises ConnectionError at once where
-    REQUESTS_AT_ONCE requests are under way, or the store did not answer in the last SILENCE_SECONDS.
+    In a process that serves pages, a request that finds REQUESTS_AT_ONCE others under way waits for one of them to
+    end, and raises ConnectionError after TURN_SECONDS. If the store let a request time out in the last
+    SILENCE_SECONDS, it is not asked, and ConnectionError is raised.
     """
     global _silent_until
     if not settings.SHORT_WAITS:  # a worker or a command, which may wait; processes that serve pages set it

@@ -101,7 +101,8 @@ def get_fetch(request: TokenRequest, slug: str, fetch: int):
 def fetch_json(job: Job) -> dict:
     """The state of a fetch as `FetchOut`: how far it is, and once it is over what it brought and its gaps.
 
-    The job of a fetch that is not over has an empty report.
+    The job of a fetch that is not over has an empty report. `twice` compares both answers to the queries that were
+    asked a second time.
     """
     report = job.report
     progress = step(job)
@@ -116,7 +117,7 @@ def fetch_json(job: Job) -> dict:
         "ended_at": job.ended_at,
         "rankings": report.get("counts", {}).get("new", 0),  # a fetch brings nothing but rankings
         "gaps": [{"query": query, "problem": problem} for query, problem in report.get("failed", [])],
-        "twice": report.get("twice") or None,
+        "twice": report.get("twice") or None,  # {} if no query was to be asked a second time
         "facts": report.get("facts", []),
         "warnings": report.get("warnings", []),
     }

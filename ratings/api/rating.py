@@ -173,6 +173,7 @@ def save_my_ratings(request: TokenRequest, slug: str, body: OwnBatch):
     """
     rater = rater_in(request, slug)
     tasks = [queue.task(rater, row.token) for row in body.ratings]  # None for a pair that was never assigned
+    # Rows whose key came with another rating, which are refused. The same rating may come again with its key.
     places_with_used_key = used_keys(rater, body.ratings, tasks)
     submissions: list[queue.Submission | None] = []
     errors: list[dict] = []

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 from ..copies.forms import OfNewCollection
 from ..models import Collection, Grade, plain_value
 from ..web.forms import errors_into
-from ..web.settings_forms import Versioned, refuse_others
+from ..web.settings_forms import Versioned, refuse_unless_stored
 from ..words import as_sentence
 from .changing import Change, Use, uses
 from .making import free_slug
@@ -229,9 +229,10 @@ class ScaleForm(Versioned, forms.Form):
         grade_forms = [*self.grades, *self.new]
         for form in grade_forms:
             form.full_clean()
-        if self.outdated:  # `Versioned` refuses changes of this form's own fields, but knows no forms of grades
+        if self.outdated:
+            # `Versioned` does this for this form's own fields. Nothing is stored of the grades in `self.new`.
             for form in self.grades:
-                refuse_others(form, {"label", "meaning"})
+                refuse_unless_stored(form, {"label", "meaning"})
         self._refuse_twins()
         if any(form.errors for form in grade_forms):
             raise forms.ValidationError("Correct the marked fields below.")

@@ -21,13 +21,14 @@ def remove_collection(collection: Collection) -> None:
     """
     for rows in rows_to_delete(collection):
         # One query for all ids: one for each piece would take quadratic time. The newest rows first, because an
-        # undo refers to an older event.
+        # undo refers to an older event. On PostgreSQL the snapshot lifts the time limit of queries.
         with snapshot():
             pks = np.sort(np.fromiter(rows.order_by().values_list("pk", flat=True).iterator(), np.int64))[::-1]
-        _delete(models.QuerySet(rows.model), pks)  # by their ids alone, without the condition of `rows`
+        _delete(models.QuerySet(rows.model), pks)  # without the condition of `rows`, which may join tables
     with transaction.atomic():
         collection.jobs.update(collection=None)  # only the job that made the collection is left
-        # `QuerySet.delete` would look for rows that refer to these, of which none is left.
+        # `QuerySet.delete` would look for rows that refer to these, of which none is left. The manager `written`,
+        # unlike `objects`, also has collections without a slug.
         deletions = Deletion.objects.filter(collection=collection)
         for rows in (deletions, Collection.written.filter(pk=collection.pk, slug=None)):
             rows._raw_delete(rows.db)

@@ -19,7 +19,7 @@ from django_tasks_db.models import DBTaskResult
 from ..database import disk
 from ..models import LEASE, Collection, Engine, Job
 from ..people import audit
-from ..presentation.versions import latest_of
+from ..presentation.versions import latest_presented
 from ..words import as_sentence
 from . import chores, intake, signs, uploads
 from .intake import opening
@@ -108,7 +108,7 @@ def fetch_pictures(collection: Collection, by, files: Sequence[dict] = ()) -> Jo
 
     Without ZIPs, a job that waits already is returned.
     """
-    if not latest_of(collection).has_pictures:
+    if not latest_presented(collection).has_pictures:
         return None
     waiting = collection.jobs.filter(kind=Job.Kind.PICTURES, state=State.QUEUED, options={}, files=[])
     if not files and (job := waiting.first()):

@@ -1,7 +1,5 @@
 """What lines of an archive about judges must hold: see `copies.rules`."""
 
-from decimal import Decimal
-
 from ..copies.rules import Line, is_list, text
 from ..formats import values
 from ..formats.values import quoted
@@ -29,6 +27,7 @@ def check_version(line: Line) -> None:
         raise ValueError(f"the address {quoted(line['endpoint'])} does not begin with http:// or https://")
     content = {name: line[name] for name in CONTENT_FIELDS}
     for name in ("price_in", "price_out"):
-        content[name] = Decimal(values.grade(text(line[name])))  # checked as a number: exact, and never NaN
+        # A price is checked by the rule of grades, which gives an exact Decimal and refuses NaN.
+        content[name] = values.grade(text(line[name]))
     if sha_of(content) != line["fingerprint"]:
         raise ValueError("the fingerprint is not that of the version's content")

@@ -116,7 +116,8 @@ def to_ask(version: JudgeVersion, asks: Iterable[tuple], model: type[MachineGrad
 
 def estimate(version: JudgeVersion, choice: str, options: dict, concurrency: int) -> Estimate:
     """The estimate of a run over this choice of pairs. Raises ValueError if `asks_of` does."""
-    asks = asks_of(version, choice, options)  # (query id, document id, repeat) of each pair
+    # (query id, document id, repeat): each pair once, with the number of this ask about it, from 1.
+    asks = asks_of(version, choice, options)
     pairs = [(query, document) for query, document, _ in sorted(to_ask(version, asks))]  # that have no answer yet
     calls = len(pairs)
     builder = asking.CallBuilder(version)

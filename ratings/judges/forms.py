@@ -6,7 +6,7 @@ from django import forms
 
 from ..formats import strict_json
 from ..models import Collection, Judge, JudgeRun, JudgeUse, JudgeVersion, Probe
-from ..presentation.versions import latest_of
+from ..presentation.versions import latest_presented
 from . import choosing, prompts, sample, wire
 from .versions import LONGEST_PROMPT, VersionSettings
 
@@ -67,7 +67,7 @@ class VersionForm(forms.Form):
     price_out = money("Price of a million tokens written")
 
     def __init__(self, *args, collection: Collection, latest: JudgeVersion | None = None, **kwargs) -> None:
-        words = prompts.text_parts(latest_of(collection))
+        words = prompts.text_parts(latest_presented(collection))
         paths = list(dict.fromkeys(part.path for part in (*words.document, *words.query)))
         usual = latest or VersionSettings(model="")
         names = ("model", "endpoint", "template", "structured", "seed", "price_in", "price_out")

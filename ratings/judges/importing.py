@@ -48,8 +48,8 @@ class GradesImport(RatingsImport):
             problem = "The collection has no scale yet, and machine grades do not make one"
             raise ValueError(f"{problem}. Give it one first")
         chosen_machine = self.rater  # None: nobody chose one of the machines
-        # The machine of lines that name none, and the name of the judge. Without a choice, `_keep_one_machine`
-        # takes the one machine that the files name.
+        # The machine of lines that name none, and the name of the judge. Without a choice it is the name of the
+        # model, in place of which `_keep_one_machine` puts the one machine of all lines.
         self.rater = chosen_machine or self.model
         with staged(TABLE) as self.stage:
             if not report.refused:
@@ -65,7 +65,8 @@ class GradesImport(RatingsImport):
     def _keep_one_machine(self, chosen_machine: str | None) -> None:
         """Keep only the grades of the chosen machine, or without a choice those of the only one.
 
-        Refuse the import if there are several and none is chosen, or if only others gave grades.
+        `run` has set `self.rater` to a chosen machine; without a choice it becomes the only one. Refuse the import
+        if there are several and none is chosen, or if only others gave grades.
         """
         machines = [name for (name,) in self.stage.execute("SELECT DISTINCT rater FROM rating ORDER BY rater")]
         if chosen_machine is None and len(machines) == 1:

@@ -39,7 +39,7 @@ SECONDS_BETWEEN_STORES = 0.25
 SECONDS_BETWEEN_LOOKS = 1.0  # for further runs, while one is at work
 SECONDS_BETWEEN_BEATS = LEASE.total_seconds() / 6
 PIECE_ROWS = 200  # that are read or written at a time
-COUNTED_AHEAD = 2  # calls that are counted in the database before they are made, for each thread
+CALLS_RESERVED_AT_ONCE = 2  # calls that are counted in the database before they are made, for each thread
 MOST_FAILURES = 50  # in a row; then the server is at fault, and the run stops
 MOST_UNGRADED = 20  # pairs before the first grade; then key, prompt or parameters are at fault, and the run pauses
 NONE_GRADED = (
@@ -161,9 +161,10 @@ def _change(run: JudgeRun, old_states: list[str], new_state: str, **fields) -> b
 
 
 def work_due() -> None:
-    """Work on the runs that wait, or whose worker died, until none is left: one of each collection, in turns.
+    """Work on the runs that wait, or whose worker died: one of each collection, in turns.
 
-    So a slow run, such as one of one call a minute, holds up only other runs of its collection.
+    So a slow run, such as one of one call a minute, holds up only other runs of its collection. Returns when no
+    run is at work any more. The worker calls this again every few seconds, which finds the runs that still wait.
     """
     turns_of_collections: dict[int, Iterator[None]] = {}  # each step does a short turn of the collection's run
     looked_at = -math.inf
@@ -236,7 +237,7 @@ class _Work:
         self.items = self._waiting_items()  # an iterator: pairs are read when they are needed
         self.next_unasked: _Item | None = None  # the next of the items, if it is read already
         self.retries: list[_Item] = []  # a heap by `not_before`
-        self.counted_ahead = 0  # calls that are counted in the database and not made yet
+        self.reserved_calls = 0  # calls that are counted in the database and not made yet
         self.under_way: dict[Future, tuple[_Item, Decimal]] = {}  # calls, with what each can cost at most
         self.unstored: list[Answer] = []  # rows that are filled and not in the database yet
         self.spent = run.cost
@@ -283,7 +284,7 @@ class _Work:
                     prompt = self.builder.prompt(row.query, probes.document_of(row, self.builder))
                 except ValueError as error:
                     fields = problem_fields(MachineGrade.Problem.UNKNOWN, str(error))
-                    self._keep(row, Outcome(0.0, fields), tries=0)
+                    self._keep(row, Outcome(seconds=0.0, fields=fields), tries=0)
                     continue
                 row._state.fields_cache.clear()  # frees query and document, whose texts are in the prompt
                 yield _Item(not_before=0.0, row_id=row.pk, row=row, prompt=prompt, try_number=1)
@@ -297,7 +298,11 @@ class _Work:
         return self.next_unasked
 
     def _send(self, threads: ThreadPoolExecutor) -> None:
-        """Start as many calls as limits and caps allow now."""
+        """Start as many calls as limits and caps allow now.
+
+        Calls are reserved some at a time: they are counted in the run's row before they are made, so that even a
+        killed run stays below its cap.
+        """
         while self.stop is None and len(self.under_way) < self.run.concurrency:
             item = self._item_to_ask()
             if item is None or self._seconds_until(item) > 0:
@@ -305,9 +310,9 @@ class _Work:
             most_cost = self.builder.most_cost(item.prompt)
             if not self._may_cost(most_cost):
                 return
-            if not self.counted_ahead and not self._count_ahead():
+            if not self.reserved_calls and not self._reserve_calls():
                 return
-            self.counted_ahead -= 1
+            self.reserved_calls -= 1
             # Take the item out of where `_item_to_ask` found it.
             if item is self.next_unasked:
                 self.next_unasked = None
@@ -332,8 +337,8 @@ class _Work:
             self._stop_at_cap("One more call could cost more than the cap.")
         return False
 
-    def _count_ahead(self) -> bool:
-        """Count calls in the database before they are made. False at the cap, or if the run was stopped."""
+    def _reserve_calls(self) -> bool:
+        """Count calls in the run's row before they are made. False at the cap, or if the run was stopped."""
         # Without a row once another worker has taken up the run, which raises `attempt`.
         still_ours = JudgeRun.objects.filter(pk=self.run.pk, attempt=self.run.attempt)
         with transaction.atomic():
@@ -346,13 +351,13 @@ class _Work:
             if not JudgeRun.objects.in_use().filter(pk=run.pk).exists():
                 self.stop = State.PAUSED, "The collection was deleted or put away."
                 return False
-            further_calls = min(COUNTED_AHEAD * run.concurrency, run.most_calls - run.calls)
+            further_calls = min(CALLS_RESERVED_AT_ONCE * run.concurrency, run.most_calls - run.calls)
             if further_calls <= 0:
                 if not self.under_way:  # else it stops when these have ended
                     self._stop_at_cap("It made as many calls as it may.")
                 return False
             still_ours.update(calls=F("calls") + further_calls)
-        self.counted_ahead = further_calls
+        self.reserved_calls = further_calls
         return True
 
     def _stop_at_cap(self, why: str) -> None:
@@ -433,8 +438,8 @@ class _Work:
         for name in ("tokens_in", "tokens_out", "cost"):
             sums[name] = sum(getattr(row, name) or 0 for row in rows)  # None: unknown
         if last:
-            sums["calls"] = -self.counted_ahead
-            self.counted_ahead = 0
+            sums["calls"] = -self.reserved_calls
+            self.reserved_calls = 0
         changes: dict[str, Any] = {name: F(name) + number for name, number in sums.items() if number}
         if "cost" in changes:
             # The column holds no more than MOST_MONEY. The cap of the run is not meant: `_may_cost` heeds that.

@@ -11,7 +11,7 @@ from django.db import transaction
 from ..models import Collection, Judge, JudgeVersion, plain_value
 from ..people.audit import Act, note
 from ..presentation.parts import Presented
-from ..presentation.versions import latest_of
+from ..presentation.versions import latest_presented
 from . import prompts, wire
 from .answers import PARSER_VERSION, schema_of
 
@@ -77,7 +77,7 @@ def content_of(collection: Collection, settings: VersionSettings) -> dict[str, A
     guidelines = collection.latest_guidelines()
     guidelines_text = guidelines.text if guidelines else ""
     presentation = collection.latest_presentation()
-    visible = visible_parts(latest_of(collection), settings.sees)
+    visible = visible_parts(latest_presented(collection), settings.sees)
     scale = list(collection.grades.order_by("value"))
     prompt = prompts.version_prompt(settings.template, scale, guidelines_text, settings.own_prompt)
     grades = [grade.plain for grade in scale]  # as texts, lowest first
@@ -93,7 +93,7 @@ def content_of(collection: Collection, settings: VersionSettings) -> dict[str, A
         "guidelines_sha256": sha_of(guidelines_text),
         "presentation_sha256": sha_of(visible.as_json()),
         "endpoint": settings.endpoint.strip(),
-        "model": settings.model.strip()[:200],
+        "model": settings.model.strip()[:200],  # the most characters that the column holds
         "sampling": wire.checked_sampling(settings.sampling),
         "schema": schema_of(grades),
         "structured": settings.structured,

@@ -144,7 +144,8 @@ def checked_sampling(sampling: Any) -> dict[str, Any]:
         is_infinite = isinstance(value, float) and not isfinite(value)
         if is_infinite or not isinstance(value, str | int | float | bool):
             raise ValueError(f"The parameter {name!r} is no text, number, true or false")
-        # Both databases then give it back alike: PostgreSQL keeps no exponent, as in 1e22.
+        # As PostgreSQL returns it, so that it is the same from both databases: PostgreSQL keeps no exponents, so
+        # 1e22 becomes an int. `repr` is the number as JSON text, from which `as_stored` reads it.
         checked[name] = strict_json.as_stored(repr(value)) if isinstance(value, float) else value
     return checked
 

@@ -103,7 +103,8 @@ def collection_for(request: HttpRequest, slug: str, roles: Iterable[str] = ()) -
     head of the page; None for superusers, who need no membership.
     """
     visible = Collection.objects.visible_to(request.user, *roles)
-    # Annotated with the number of raters whose ratings do not count: the options of every number name it.
+    # `left_out`, how many raters are left out, is read in the same query: pages of results name it among the
+    # options of each number.
     collection = visible.with_left_out().filter(slug=slug).first()
     if collection is None:
         raise Http404("No such collection.")

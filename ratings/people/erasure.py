@@ -59,7 +59,7 @@ def remove_account(collection: Collection, user: User, pseudonym: str) -> None:
     collection.invitations.filter(created_by=user).update(created_by=None)
     user.api_tokens.filter(collection=collection).delete()
     Receipt.objects.filter(collection=collection, user=user).delete()
-    if not is_needed(user):
+    if not is_account_needed(user):
         _delete_account(user, pseudonym)
 
 
@@ -70,7 +70,7 @@ class Needed(Exception):
 @transaction.atomic
 def delete_account(user: User) -> str:
     """The pseudonym that the audit has in place of the name of the account, which is deleted. Raises Needed."""
-    if is_needed(user):
+    if is_account_needed(user):
         raise Needed
     pseudonym = f"account {secrets.token_hex(2)}"
     note(Act.ERASED, about=pseudonym)
@@ -93,7 +93,7 @@ def _delete_account(user: User, pseudonym: str) -> None:
     user.delete()
 
 
-def is_needed(user: User) -> bool:
+def is_account_needed(user: User) -> bool:
     """Whether a collection refers to the account, or it is a superuser's."""
     acts = [model.objects.filter(actor=user) for model in (RatingEvent, Adjudication)]
     return user.is_superuser or any(rows.exists() for rows in (user.memberships, user.raters, *acts))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..models import Rater
 from . import members
 
-of_rooms: list[Callable[[], dict[str, "OfMany"]]] = []  # the acts of other rooms; the pool adds leaving out
+acts_of_rooms: list[Callable[[], dict[str, "OfMany"]]] = []  # the acts of other rooms; the pool adds leaving out
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class OfMany:
 def acts() -> dict[str, OfMany]:
     """All acts on several raters, by their names in addresses."""
     every = dict(OF_PEOPLE)
-    for of_room in of_rooms:
-        every |= of_room()
+    for acts_of_room in acts_of_rooms:
+        every |= acts_of_room()
     return every
 
 

@@ -27,7 +27,8 @@ from .tokens import KEY_BYTES, hash_of
 
 UNUSED = Q(accepted_at=None, withdrawn_at=None)  # of invitations, expired ones among them
 INVITATIONS_A_DAY = 500  # invitations by one account: a mail server is no relay for whoever becomes an admin
-at_stop: list[Callable[[Rater], object]] = []  # what else ends when somebody stops rating; the desk adds its part
+# What else ends when a rater stops; the desk adds its part.
+at_stop_of_rater: list[Callable[[Rater], object]] = []
 # What else the page of a rater shows; the pool adds their work.
 rater_page_contexts: list[Callable[[Rater], dict]] = []
 
@@ -302,7 +303,7 @@ def may_set_password(by: User, membership: Membership) -> bool:
 
 def stop(rater: Rater) -> None:
     """Give others what the rater holds, and lock the rater until the transaction ends."""
-    for end in at_stop:
+    for end in at_stop_of_rater:
         end(rater)
 
 
@@ -333,6 +334,7 @@ def change_terms(rater: Rater, **changed: Any) -> None:
     "queries": those whose pairs the rater gets; an empty list: all.
     """
     limit, weight = changed.get("limit", rater.limit), changed.get("weight", rater.weight)
+    # Compared with the stored weight: `rater` may have been read before another change.
     weight_changes = Rater.objects.filter(pk=rater.pk).exclude(weight=weight).exists()
     Rater.objects.filter(pk=rater.pk).update(limit=limit, weight=weight)
     if "queries" in changed:

@@ -102,8 +102,10 @@ def _write_event(pair: Pair, kind: str, now: datetime, **fields) -> None:
     collection = pair.query.collection
     guidelines = collection.latest_guidelines()
     presentation = collection.latest_presentation()
+    # The manager `written`, unlike `objects`, also finds a collection that was deleted meanwhile: it has no slug.
     collection_row = Collection.written.filter(pk=collection.pk)
     # Locks the collection before the event gets its id, so that these ids ascend in the order of the commits.
+    # `order_by()` drops the default order by name, which one row does not need.
     collection_row.order_by().select_for_update(no_key=True).get()
     event = RatingEvent.objects.create(
         pair=pair,

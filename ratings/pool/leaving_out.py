@@ -29,7 +29,7 @@ def count_again(rater: Rater) -> int:
     return filled
 
 
-def of_many() -> dict[str, OfMany]:
+def acts_on_many() -> dict[str, OfMany]:
     """The acts `leave_out` and `count_again` for several raters at once, by their names in addresses.
 
     `label`: of the button. `says`: what the act does, for the page that asks. `done`: the end of the message

@@ -62,6 +62,7 @@ def plan(collection: Collection, *, depth: int, wanted: int, systems: Sequence[S
     tops = _tops(systems, depth)
     states = _pair_states(collection)
     pairs = [states.get(key, NO_PAIR) for key in tops.systems_by_pair]  # NO_PAIR: it is not stored yet
+    # A pair that wants 0 ratings now is not in the pool yet. A retired pair lacks none, whatever is wanted.
     return Plan(
         pairs=len(pairs),
         new_ratings=sum(pair.lacks(wanted) for pair in pairs),
@@ -280,11 +281,11 @@ class _PairState:
 
     wanted: int  # 0: it is not in the pool
     retired: bool
-    ratings: int = 0  # assignments, and surplus grades, which will fill new assignments
+    covered: int = 0  # ratings that are assigned (open, leased or done), or given without an assignment
 
     def lacks(self, wanted: int) -> int:
         """How many ratings are missing if `wanted` are to be given; none of a retired pair."""
-        return 0 if self.retired else max(0, wanted - self.ratings)
+        return 0 if self.retired else max(0, wanted - self.covered)
 
 
 NO_PAIR = _PairState(wanted=0, retired=False)
@@ -297,15 +298,15 @@ def _pair_states(collection: Collection) -> dict[tuple[int, int], _PairState]:
     pairs = Pair.objects.filter(query__collection=collection)
     columns = ("pk", "query", "document", "wanted", "retired_at")
     for pk, query_id, document_id, wanted, retired_at in pairs.values_list(*columns):
-        state = _PairState(wanted, retired=retired_at is not None)
-        states[query_id, document_id] = state_by_id[pk] = state
-    # An extra assignment is for one rater, beyond the ratings that are wanted.
+        states[query_id, document_id] = state_by_id[pk] = _PairState(wanted, retired=retired_at is not None)
+    # Each is a rating that is wanted, whether it is given already or not. An extra one would be for one rater,
+    # beyond those that are wanted.
     assignments = Assignment.objects.filter(collection=collection, extra=False)
-    # A grade is surplus if its rater has no assignment of the pair, as of imported grades.
+    # A grade without an assignment, such as an imported one, counts as well: it fills a new one of the pair.
     own_assignment = Assignment.objects.filter(pair=OuterRef("pair"), rater=OuterRef("rater"))
     grades = Rating.objects.counted().filter(pair__query__collection=collection, grade__isnull=False)
-    surplus_grades = grades.filter(~Exists(own_assignment))
-    for rows in (assignments, surplus_grades):
+    unassigned_grades = grades.filter(~Exists(own_assignment))
+    for rows in (assignments, unassigned_grades):
         for pair_id, n in rows.order_by().values_list("pair").annotate(n=Count("pk")):
-            state_by_id[pair_id].ratings += n
+            state_by_id[pair_id].covered += n
     return states

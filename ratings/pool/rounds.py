@@ -45,9 +45,13 @@ def pair_of(drawn: Drawn) -> dict[str, Any]:
     """The pair and its round by COLUMNS.
 
     Measure, options, systems and gains are of the aim, which says what the round was drawn for. They are as they
-    were stored, unchecked; None where the aim lacks them. A greedy pair was chosen for certain. It has no unit,
-    key, rate and within. born: how many rounds there were before the pair came to the pool; predicted: for each
-    gain but the lowest, the predicted chance that the pair has it or a higher one.
+    were stored, unchecked; None where the aim lacks them. frame: how many pairs could be drawn.
+
+    unit: the number of the unit, which is the pairs of one query that are drawn together. key and rate decide
+    whether it is drawn. within: the chance of the pair in its unit. A greedy pair was chosen for certain, and
+    these four are None. born: how many rounds there were before the pair came to the pool. predicted: for each
+    gain but the lowest, the predicted chance that the pair has it or a higher one. machines: whose grades helped
+    to predict; triage: whose grades made some pairs more likely to be drawn.
     """
     round, aim, seen = drawn.round, drawn.round.aim, drawn.round.seen
     return {

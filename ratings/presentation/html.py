@@ -11,7 +11,7 @@ from ..models import Collection, Document
 from .content import source_of
 from .parts import Piece, Presented, pieces_of
 from .pictures import NO_PICTURES, Framed, Pictures, framed, pictures_of
-from .versions import latest_of
+from .versions import latest_presented
 
 # A document with more characters or lines of text is folded.
 FOLD_CHARACTERS = 3_000
@@ -39,7 +39,8 @@ def render_document(
     heading = next((part for part in presented.document if part.kind == "title"), None)
     title = "".join(piece.text for piece in pieces_of([heading], source)) if heading else None
     pieces = pieces_of([part for part in presented.document if part is not heading], source)
-    texts = [piece.text or piece.html for piece in pieces]  # "" for lists, tables and pictures
+    # Only running text makes a document long: lists, tables and pictures have "" here.
+    texts = [piece.text or piece.html for piece in pieces]
     characters = sum(map(len, texts))
     lines = sum(text.count("\n") + 1 for text in texts)
     frames = _frames(pieces, title or "", pictures)
@@ -55,7 +56,7 @@ def render_document(
 
 def render_current(collection: Collection, document: Document) -> RenderedDocument:
     """The document in the latest presentation. Two queries, without pictures one."""
-    presented, source = latest_of(collection), source_of(document)
+    presented, source = latest_presented(collection), source_of(document)
     return render_document(presented, source, pictures_of(collection.pk, presented.document, [source]))
 
 

@@ -21,7 +21,8 @@ def presented_in(collection_id: int, version: int | None) -> Presented:
     return Presented.read(row.content) if row else WEB_PAGE
 
 
-def latest_of(collection: Collection) -> Presented:
+def latest_presented(collection: Collection) -> Presented:
+    """What the latest presentation shows; `WEB_PAGE` if there is none. One query."""
     latest = collection.latest_presentation()
     return Presented.read(latest.content) if latest else WEB_PAGE
 

@@ -40,7 +40,7 @@ def turn(account: int) -> Iterator[None]:
     try:
         yield
     finally:
-        _making.discard(account)
+        _making.discard(account)  # one step, before or after any check of others: it needs no lock
 
 
 def made_in_turn(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -64,7 +64,7 @@ def busy(request: HttpRequest, trouble: disk.Trouble | None = None) -> HttpRespo
     else:
         reason = gettext("The server cannot write at this moment.")
     if request.path.startswith(API_ADDRESS):
-        # Without a detail, the problem has the text of its status.
+        # With "" the problem has the text of its status, which says the same of a database that is locked or away.
         detail = f"{reason} Nothing was written; send the same again later." if trouble else ""
         response = Problem(503, detail).response()
     elif wants_json(request):

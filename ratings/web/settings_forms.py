@@ -43,12 +43,12 @@ class Versioned:
         if self.is_bound:
             self.cleaned_data.pop("version", None)
         if self.outdated:
-            refuse_others(self, self.fields.keys() - {"version"})
+            refuse_unless_stored(self, self.fields.keys() - {"version"})
 
 
-def refuse_others(form: forms.BaseForm, names: set[str]) -> None:
-    """Make an error of each of these fields that has something else than what is stored."""
-    for bound in (form[name] for name in sorted(names)):
+def refuse_unless_stored(form: forms.BaseForm, field_names: set[str]) -> None:
+    """Add an error to each of these fields whose value is not the stored one."""
+    for bound in (form[name] for name in sorted(field_names)):
         if _as_sent(bound.data) == _as_sent(bound.initial):
             continue
         stored = _in_words(bound)

@@ -11,7 +11,7 @@ from ratings.people.access import readers_page
 from ratings.presentation.content import source_of
 from ratings.presentation.html import render_document
 from ratings.presentation.pictures import pictures_of
-from ratings.presentation.versions import latest_of
+from ratings.presentation.versions import latest_presented
 
 from ...measures import Explanation
 from ...page.address import page, with_options
@@ -56,7 +56,7 @@ def cards(collection: Collection, explained: Mapping[str, Explanation]) -> list[
     best = list(grades)[:MOST_DOCUMENTS]  # pks
     documents = Document.objects.in_bulk(best)
     sources = {pk: source_of(document) for pk, document in documents.items()}
-    presentation = latest_of(collection)
+    presentation = latest_presented(collection)
     pictures = pictures_of(collection.pk, presentation.document, sources.values())
     return [
         {

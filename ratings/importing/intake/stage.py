@@ -16,7 +16,7 @@ from ...formats.rows import Stretch, size_of
 from ...formats.source import Source
 from ...models import Collection, Job
 from ...presentation.blindness import revealing
-from ...presentation.versions import latest_of
+from ...presentation.versions import latest_presented
 from ...words import counted
 from .publishing import land
 from .report import Report
@@ -160,7 +160,7 @@ class Import:
 
     def warn_of_revealing_presentation(self) -> None:
         """Warn if the presentation shows raters ranks, scores or systems now. When it was saved, it did not."""
-        if shown := revealing(self.collection, latest_of(self.collection)):
+        if shown := revealing(self.collection, latest_presented(self.collection)):
             self.report.warnings.append(
                 f"raters see {shown.path}, and in most rankings of {shown.system} it is the document's"
                 f" {shown.fact}. Remove it from the presentation."

@@ -16,7 +16,7 @@ from ...models import AllowedHost, Collection, Document, Pair, Picture, Query, d
 from ...models.picture import LONGEST_PROBLEM, LONGEST_SOURCE
 from ...presentation.content import first_of, source_of, source_of_query
 from ...presentation.parts import Part, pieces_of
-from ...presentation.versions import latest_of
+from ...presentation.versions import latest_presented
 from ...words import as_sentence
 from ..intake.stage import Progress, batched, silent
 from ..pull.places import hosts_at
@@ -73,7 +73,7 @@ class Fetching:
 
         Pictures with a data: address are decoded at once. Raises Unfinished; the next turn continues.
         """
-        presented = latest_of(self.collection)
+        presented = latest_presented(self.collection)
         with Decoder() as decoder:
             for parts, rows in ((presented.document, _documents), (presented.query, _queries)):
                 picture_parts = [part for part in parts if part.kind == "image"]
@@ -86,7 +86,7 @@ class Fetching:
 
         Documents outside the pool count, too: they may come into it later, and the ZIPs are not kept.
         """
-        parts = [part for part in latest_of(self.collection).document if part.kind == "image"]
+        parts = [part for part in latest_presented(self.collection).document if part.kind == "image"]
         if not parts:
             return
         for batch_number, batch in enumerate(_every_document(self.collection), 1):

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from ...models import AllowedHost, Collection, Job, Picture
 from ...people.access import admin_act, admin_page
-from ...presentation.versions import latest_of
+from ...presentation.versions import latest_presented
 from ...web.pages import frame, paged
 from .. import jobs, uploads
 from ..forms import ZipForm
@@ -81,7 +81,7 @@ def pictures_page(request: HttpRequest, collection: Collection, form: ZipForm) -
     refused = collection.pictures.filter(state=State.REFUSED).order_by("pk")
     context = {
         **frame(collection, "presentation"),
-        "shows": latest_of(collection).has_pictures,  # whether the presentation shows any
+        "shows": latest_presented(collection).has_pictures,  # whether the presentation shows any
         "form": form,
         "counts": {state: counts.get(state, 0) for state in State.values},
         "all": sum(counts.values()),

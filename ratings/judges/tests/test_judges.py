@@ -630,7 +630,7 @@ def test_a_run_makes_no_more_calls_once_its_collection_is_not_in_use(server, hid
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs._Work, "_record", hides)
         run = worked(run)
-    assert run.state == "paused" and run.graded == run.calls == found.asked.total() == runs.COUNTED_AHEAD
+    assert run.state == "paused" and run.graded == run.calls == found.asked.total() == runs.CALLS_RESERVED_AT_ONCE
 
 
 def test_a_worker_whose_run_another_has_taken_up_writes_nothing(server):

@@ -96,7 +96,7 @@ class OutputCommand(BaseCommand):
             else:
                 for line in lines:
                     self.stdout.write(line, ending="")
-        except ValueError as error:
+        except ValueError as error:  # of `lines`, which are made one by one as they are written
             raise Refused(as_sentence(error)) from error
         except BrokenPipeError:
             # The reader, such as head, has closed the pipe. Python flushes standard output once more at its exit,

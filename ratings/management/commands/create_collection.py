@@ -21,8 +21,9 @@ class Command(BaseCommand):
 
     def handle(self, *, slug: str, name: str | None, grades: str | None, **options) -> None:
         try:
-            scale = scales.read((grades or "").replace(",", "\n"))
+            scale = scales.read((grades or "").replace(",", "\n"))  # which has a grade on each line
         except ValueError as error:
+            # Such as "Of the grades, in line 2 … . Write value: label: meaning, with a comma between two."
             raise Refused(f"Of the grades, {error}, with a comma between two.") from error
         if problem := wrong_slug(slug):
             raise Refused(f"{problem}.")

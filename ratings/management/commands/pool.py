@@ -23,9 +23,9 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         systems = self.systems(collection, system)
-        with refusing(outcome=""):
+        with refusing(outcome=""):  # "": no sentence follows the one of the error
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
-        jobs.fetch_pictures(collection, None)  # by a worker, if the presentation shows pictures
+        jobs.fetch_pictures(collection, by=None)  # for no account; a worker does it, if any are shown
         if order:
             judging.save_settings(collection, order=order)
         self.stdout.write(f"{pooled.pairs:,} pairs in the pool, {pooled.new_ratings:,} ratings newly wanted.")

@@ -51,6 +51,7 @@ class Command(ImportCommand):
             reading = opening.reading(options | {"columns": columns})
             streams = [stack.enter_context(stream_at(path)) for path in files]
             sources = stack.enter_context(opening.sources(streams, reading))
+            # `more`: whether queries are drawn in addition to those of the last sample.
             choices = {"format": options["format"] or "", "more": options["more"], "progress": progress}
             design = None if options["dry_run"] else design_of(options)
             report = sample_log(collection, sources, design, **choices)

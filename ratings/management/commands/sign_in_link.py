@@ -34,8 +34,8 @@ class Command(BaseCommand):
             note(Act.SIGN_IN, about=user, made="link")
             self.stdout.write(_link(user, site))
         if sample:
-            # Whether the server has a sample: it opened these accounts if it was started with IDEALIST_DEMO. That
-            # variable is not set for this command, so settings.DEMO does not say it.
+            # These accounts are open if the server was started with IDEALIST_DEMO. That variable is not set for
+            # this command, so settings.DEMO does not say it. Their links are not noted: they are of no person.
             # In the order rater, analyst, admin, which happens to be that of falling names.
             visitors = users.filter(username__in=visits.SAMPLE_USERNAMES).order_by("-username")
             # A server that other people reach (FOR_OTHERS) lets nobody into the sample, even if accounts are open.

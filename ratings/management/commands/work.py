@@ -45,6 +45,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         if beside is not None:  # the id of the parent process
             Thread(target=end_with, args=[beside], daemon=True).start()
+        # Copies of uploads, and the stages of imports, can be too large for a /tmp in memory.
         tempfile.tempdir = str(uploads.spool())
         own_chores = [Chore(signs.show_worker, BEAT_SECONDS), Chore(jobs.reap, REAP_SECONDS)]
         own_chores += [Chore(deleting.remove_due, REMOVE_SECONDS)]

@@ -217,7 +217,7 @@ def fetched(address: str, **headers: str) -> dict:
 
 def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> dict:
     """The claims of an ID token of the provider that is valid for this server and this sign-in. Raises Refused."""
-    claims = claims_of(id_token, published, issuer, "sub", "nonce")
+    claims = claims_of(id_token, published, issuer, needed=["sub", "nonce"])
     if not constant_time_compare(str(claims["nonce"]), nonce):
         raise Refused("the token is of another try: its nonce is wrong")
     client = settings.OIDC["client"]
@@ -228,7 +228,7 @@ def verified(id_token: str, published: list[dict], issuer: str, nonce: str) -> d
     return claims
 
 
-def claims_of(token: str, published: list[dict], issuer: str, *needed: str) -> dict:
+def claims_of(token: str, published: list[dict], issuer: str, *, needed: list[str]) -> dict:
     """The claims of a valid token of the provider for this server, with the needed ones. Raises Refused."""
     wanted = {"audience": settings.OIDC["client"], "issuer": issuer, "leeway": LEEWAY}
     required = ["exp", "iat", "iss", "aud", *needed]
@@ -300,12 +300,12 @@ def signed_out_digests(request: HttpRequest, token: str) -> tuple[str, str]:
     check_logout_token(token)  # for one that is obviously false the provider is not asked for its keys
     try:
         endpoints = Endpoints(request, PROVIDER_ID)
-        claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], "jti")
+        claims = claims_of(token, keys(endpoints), endpoints.openid_config["issuer"], needed=["jti"])
     except BROKEN_ANSWER as error:
         raise Away from error
     if "nonce" in claims:
         raise Refused("the token has a nonce: it was made to sign in")
-    if not isinstance(claims["events"].get(LOGOUT_EVENT), dict):
+    if not isinstance(claims["events"].get(LOGOUT_EVENT), dict):  # `check_logout_token` found a dict of events
         raise Refused("the token has no event of a sign-out")
     person, session = claims.get("sub") or "", claims.get("sid") or ""
     names_something = isinstance(person, str) and isinstance(session, str) and (person or session)

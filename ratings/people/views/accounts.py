@@ -110,6 +110,7 @@ def account_page(
         "second_factors": second_factor.kinds_of(user),
         "memberships": user.memberships.filter(collection__slug__isnull=False).select_related("collection"),
         "former": former_raters.select_related("collection"),
-        "needed": erasure.is_needed(user),  # so that it cannot be deleted
+        # Whether a membership, a rater or a decision refers to it, or it is a superuser's: it cannot be deleted.
+        "needed": erasure.is_account_needed(user),
     }
     return render(request, "ratings/account.html", context, status=400 if form else 200)

@@ -36,7 +36,8 @@ WELCOME_BY_ROLE = {
 def join(request: HttpRequest, key: str) -> HttpResponse:
     """The page of the invitation. Used, withdrawn, expired and unknown keys all give the same page."""
     invitation = members.invitation_of(key)
-    if invitation and invitation.accepted_by == request.user:  # None, of an open one, equals no user
+    # An invitation that nobody accepted has None there, which equals no user.
+    if invitation and invitation.accepted_by == request.user:
         return redirect(destination(invitation))  # the form was sent, or the link opened, a second time
     if invitation is None or not members.is_open(invitation):
         return gone_page(request)
@@ -47,7 +48,7 @@ def join(request: HttpRequest, key: str) -> HttpResponse:
     except members.Gone:
         return gone_page(request)
     except members.MemberAlready:
-        return join_page(request, invitation, status=409)
+        return join_page(request, invitation, status=409)  # which tells a member that they are one
     except members.SuperuserCannotRate as error:
         return join_page(request, invitation, refused=str(error), status=409)
     except throttle.TooMany:

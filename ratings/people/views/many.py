@@ -110,6 +110,7 @@ def new_invitations(
         if members.is_open(former):
             members.withdraw(former)
     pairs = []  # (invitation, key)
+    # The names as the text of the form, one a line, so that each is checked as at the first invitation.
     for name in invitees.invitees("\n".join(latest_by_name), collection):
         former = latest_by_name[name]
         days = max(1, (former.expires_at - former.created_at).days)

@@ -23,7 +23,7 @@ SESSIONS_SHOWN = 100
 
 @require_safe
 def sessions_page(request: SignedInRequest) -> HttpResponse:
-    """The list of one's open sessions, this one first."""
+    """The list of one's latest SESSIONS_SHOWN open sessions. This one comes first, if it is among them."""
     valid = sessions.open_of(request.user)
     this_key = request.session.session_key
     limits_of_roles = limits.limits_of(request.user) if settings.SESSION_LIMITS else None

@@ -112,7 +112,8 @@ class Progress:
     def hints(self, work: Work) -> list[str]:
         """Hints for an admin to look at a rater's work. There are none from fewer than FEWEST_ANSWERS answers.
 
-        `work.gold` and `work.repeats` are shares. A share is below that of all raters if its whole interval is.
+        `Pace.unread` and `Share.below` check that themselves. `work.gold` and `work.repeats` are shares. A share
+        is below that of all raters if its whole interval is.
         """
         pace, usual = work.pace, self.pace
         is_unread = pace is not None and pace.unread(work.too_fast)
@@ -135,7 +136,8 @@ def progress(collection: Collection, *, now: datetime | None = None) -> Progress
         works[rater_id].too_fast = count
     # With a list in place of a subquery SQLite scans the table, which takes half the time of the index.
     ratings = Rating.objects.filter(rater__in=list(works)).order_by()
-    # Both calls also fill the counts of `works`. A rater passes a pair that they put off or cannot judge.
+    # `_add_counts` and `_leases` also fill the counts of `works`. A rater passes a pair that they put off or
+    # cannot judge. Some say that it is broken: its text is missing or damaged, or a picture is missing.
     passed, broken = _add_counts(works, ratings)
     held, extra_leases = _leases(collection, works, now or timezone.now())
     done = _done(collection, works)

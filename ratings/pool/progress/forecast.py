@@ -34,16 +34,18 @@ def forecast(progress: Progress, today: date) -> str:
     latest_end = _end(left, mean - two_standard_errors, today)
     if earliest_end is None:
         return "No forecast: at the present pace it takes more than ten years."
-    pace = f"{float(f'{mean:.2g}'):,.6g}"  # two significant digits
+    # To two significant digits. `:.2g` alone would print 1200 as 1.2e+03, so it is made a number again.
+    rounded_mean = float(f"{mean:.2g}")
     when = _in_words(earliest_end, latest_end, today)
-    return f"At the pace of the last {days} days, {pace} a day, the {left:,} left may be done {when}."
+    return f"At the pace of the last {days} days, {rounded_mean:,.6g} a day, the {left:,} left may be done {when}."
 
 
 def _useful_grades(progress: Progress, today: date) -> list[float]:
     """About how many grades filled wanted ratings, for each complete day, the latest first.
 
     The days are those since the first grade of the last MOST_DAYS_BACK days, with days without a grade. Today is
-    not complete, so the first element is of yesterday.
+    not complete, so the first element is of yesterday. `progress` must have grades; if all of them are older, all
+    MOST_DAYS_BACK days count.
     """
     since = today - timedelta(days=MOST_DAYS_BACK)
     # Days before that grade do not count: nobody rated yet, or there was a pause after an import of old ratings.

@@ -17,6 +17,7 @@ def work_on_page(rater: Rater) -> dict:
     """What the rater's page shows of their work, as its context. A table has at most ROWS_OF_TABLE rows."""
     # The answers to gold pairs with another grade than the known one.
     missed = gold_answers(Rating.objects.filter(rater=rater)).exclude(grade=F("pair__anchor__grade"))
+    # Repeats with another grade than the first: the second one is the value of the event that recorded it.
     differing = repeats([rater.pk]).exclude(first=F("event__value")).order_by("-event")
     leases = Assignment.objects.filter(rater=rater, state=Assignment.State.LEASED).order_by("leased_until", "pk")
     return {

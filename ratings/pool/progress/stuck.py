@@ -27,7 +27,7 @@ def stuck(collection: Collection, progress: Progress) -> dict:
     workers = [work for work in progress.works.values() if work.may_rate and not work.full]  # who can rate now
     passed_ids = _still_passed(collection, progress.passed)
     unreachable = _unreachable(collection, workers)
-    broken_ids = _by_raters(progress.broken)
+    broken_ids = _with_most_raters(progress.broken)  # at most MOST_PAIRS_READ, as their documents are read
     # One more than are listed tells whether there are more. Only then another query must count them.
     first_unreachable = list(_for_lists(unreachable.order_by("pk"))[: MOST_LISTED + 1])
     pairs = _for_lists(Pair.objects.all()).in_bulk({*passed_ids[:MOST_LISTED], *broken_ids})
@@ -50,12 +50,12 @@ def stuck(collection: Collection, progress: Progress) -> dict:
 def _still_passed(collection: Collection, passed: dict[int, set[int]]) -> list[int]:
     """The pairs that several raters passed and that still want a grade, those of most raters first."""
     by_several = {pair: raters for pair, raters in passed.items() if len(raters) >= FEWEST_PASSING_RATERS}
-    pair_ids = _by_raters(by_several)
+    pair_ids = _with_most_raters(by_several)
     wanted = set(still_wanted(collection).filter(pair__in=pair_ids).order_by().values_list("pair", flat=True))
     return [pair for pair in pair_ids if pair in wanted]
 
 
-def _by_raters(raters_of_pair: dict[int, set[int]]) -> list[int]:
+def _with_most_raters(raters_of_pair: dict[int, set[int]]) -> list[int]:
     """The first MOST_PAIRS_READ pairs, those with most raters first."""
     return sorted(raters_of_pair, key=lambda pair: (-len(raters_of_pair[pair]), pair))[:MOST_PAIRS_READ]
 
@@ -65,7 +65,7 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
 
     A worker is a rater who can rate now. They may rate the pairs of all queries or, if restricted, only those of
     `Rater.queries`. A pair is rated by all who may rate it if as many of them rated it (`n`) as there are
-    (`n_allowed`: a number, or where some are restricted an expression of the pair's query).
+    (`n_allowed`).
     """
     worker_ids = [work.rater.pk for work in workers]
     # One row for each restricted worker and each query whose pairs they may rate.
@@ -73,11 +73,12 @@ def _unreachable(collection: Collection, workers: Iterable[Work]) -> QuerySet:
     restricted = set(permissions.values_list("rater", flat=True).distinct())
     unrestricted = [pk for pk in worker_ids if pk not in restricted]
     ratings = Rating.objects.filter(rater__in=unrestricted).order_by()
-    n_allowed = len(unrestricted)
+    n_allowed = len(unrestricted)  # the same number for all pairs, unless some workers are restricted
     if restricted:
         own_permission = permissions.filter(rater=OuterRef("rater"), query=OuterRef("pair__query"))
         ratings |= Rating.objects.filter(Exists(own_permission), rater__in=restricted).order_by()
-        # How many restricted workers may rate the pair of a rating: the permissions for its query.
+        # The database adds to it how many restricted workers may rate the pair of a rating: a subquery counts the
+        # permissions for its query.
         of_query = permissions.filter(query=OuterRef("pair__query")).order_by()
         n_restricted = Subquery(of_query.values("query").annotate(n=Count("pk")).values("n"))
         n_allowed = len(unrestricted) + Coalesce(n_restricted, 0)

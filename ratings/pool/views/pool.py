@@ -33,7 +33,11 @@ HOLES_LISTED_OF_QUERY = 5
 
 @admin_page
 def pool(request: HttpRequest, collection: Collection) -> HttpResponse:
-    """The wanted ratings, and what the pool in the address would add."""
+    """The wanted ratings, and what an act would do whose form is in the address.
+
+    With `depth` the act is a pool of the first places of systems. `more` and `fewer` only change how many ratings
+    each pair of the present pool wants: at least, or at most.
+    """
     forms: dict[str, BaseForm] = {}
     # A collection that was put away takes no act, so nothing is planned there.
     sent = {} if collection.put_away_at else request.GET

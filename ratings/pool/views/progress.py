@@ -79,7 +79,8 @@ def burn_up(counted: Progress, today: date) -> dict | None:
     """
     if not counted.by_day:
         return None
-    # Imported grades can be years old, so the chart begins with the first grade of the last DAYS_OF_CHART days.
+    # Imported grades can be years old, so the chart begins with the first grade of the last DAYS_OF_CHART days; if
+    # there is none, with today.
     since = today - timedelta(days=DAYS_OF_CHART)
     first = min((day for day in counted.by_day if since <= day <= today), default=today)
     days = (today - first).days + 1
@@ -94,7 +95,7 @@ def burn_up(counted: Progress, today: date) -> dict | None:
     line = [point(0, total)]
     for day, grades in counted.by_day.items():  # the earliest first
         if day >= first:
-            day_number = min((day - first).days, days - 1)  # an import may hold a day in the future
+            day_number = min((day - first).days, days - 1)  # a day in the future, by an import, counts as today
             line += [point(day_number, total), point(day_number + 1, total + grades)]
             total += grades
     line.append(point(days, total))  # at the end of today

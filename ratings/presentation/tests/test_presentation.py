@@ -401,7 +401,7 @@ def test_a_button_moves_a_part_and_saves_nothing(admin, shop, move, paths):
 
 def test_an_admin_saves_parts_in_the_order_of_their_places(admin, shop):
     assert posted(admin, [TITLE, PRICE, {"kind": "text", "path": ""}], save="1").status_code == 302
-    assert [part.path for part in versions.latest_of(shop).document] == ["price", "title"]
+    assert [part.path for part in versions.latest_presented(shop).document] == ["price", "title"]
     assert "Raters see version 1" in admin.get(reverse("presentation", args=["hills"])).content.decode()
 
 
@@ -452,7 +452,7 @@ def test_a_save_on_an_older_version_keeps_the_parts_and_can_be_repeated(admin, s
 @pytest.mark.both_databases
 def test_the_paths_of_the_documents_are_listed_without_those_that_tell(admin, shop):
     Document.objects.update(fields={"price": {"amount": 3, "rank": 1}, "score": 7, "search.rank": 1, "Rank.": 1})
-    paths = [member.path for member in admin.get(reverse("presentation", args=["hills"])).context["members"]]
+    paths = [each.path for each in admin.get(reverse("presentation", args=["hills"])).context["document_members"]]
     assert {"title", "body", "price", "price.amount"} <= set(paths)
     assert not {"score", "price.rank", "search.rank", "Rank."} & set(paths)
 

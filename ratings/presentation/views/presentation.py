@@ -83,8 +83,9 @@ def editor(
         "latest": latest,
         "outdated": outdated,
         "shows_pictures": latest is not None and Presented.read(latest.content).has_pictures,
-        "members": members_of(sample_of(collection)),
-        "members_of_queries": members_of(queries_of(collection)),
+        # The members of their JSON objects, such as title or price, by the paths that parts of the form can name.
+        "document_members": members_of(sample_of(collection)),
+        "query_members": members_of(queries_of(collection)),
         "document": document,
         "preview": preview_context(collection, preview, document) if preview and document else None,
     }
