@@ -91,6 +91,7 @@ def _printable(name: str) -> str:
 
 def _in_zip(source: Source, stack: ExitStack) -> Iterator[Source]:
     """The files in a ZIP, or `source` itself where the ZIP is an office document."""
+    # zipfile reads the list of all entries, at the end of a ZIP, at once.
     file = BoundedReads(source.seekable_file(), largest_read=LARGEST_LIST)
     archive = stack.enter_context(zipfile.ZipFile(file))
     entries = [entry for entry in archive.infolist() if not entry.is_dir() and _is_content(entry.filename)]
@@ -164,7 +165,8 @@ def _in_tar(source: Source, stack: ExitStack) -> Iterator[Source]:
         if entry.isdir() or not _is_content(entry.name):
             continue
         name = _printable(entry.name)
-        if not entry.isreg() or entry.issparse():  # the bytes of a sparse file are not in one piece
+        # A sparse file, whose bytes are not in one piece, is refused in the same words as a device.
+        if not entry.isreg() or entry.issparse():
             what = "a link" if entry.islnk() or entry.issym() else "no file, but a device or the like"
             yield source.unopened(f"it is {what}", ELSEWHERE, name=name)
             continue

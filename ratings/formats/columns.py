@@ -152,13 +152,17 @@ def is_usual(name: str) -> bool:
 
 
 def are_only_of(kind: str, names: Iterable[str]) -> bool:
-    """Whether a table with these columns surely holds rows of `kind`, and of no other kind."""
+    """Whether the usual names of these columns show a table of `kind` without doubt.
+
+    A table with ranks and grades is one of results and one of ratings by this, so callers ask for all kinds.
+    """
     try:
-        layout = layout_of(kind, names, {})
+        layout = layout_of(kind, names, chosen={})
     except ValueError:
         return False  # no column holds what rows of this kind need
     column = layout.column
-    # An id and a text do not suffice: queries, documents and tables of pairs of them (with ratings) have them.
+    # An id and a text do not suffice: queries and documents both have them. A table of pairs of a query and a
+    # document can have all of the sure roles, too, but its rows are results or ratings.
     sure_roles = {"queries": {"key", "need"}, "documents": {"title", "body"}}
     if kind in sure_roles:
         return sure_roles[kind] <= column.keys() and not is_of_pairs(kind, names)
@@ -166,7 +170,7 @@ def are_only_of(kind: str, names: Iterable[str]) -> bool:
         return False  # documents could be read from it, too
     if kind == "results":
         return "rank" in column
-    # A column called score may hold the scores of a system.
+    # The kind is ratings. A column called score may hold the scores of a system.
     has_grades = "grade" in column and normalised(column["grade"]) != "score"
     return has_grades or bool(layout.raters)
 
@@ -186,7 +190,8 @@ def layout_of(
     `chosen`: a role for which people chose "" has no column. `people`: the names of the collection's raters.
     `uniform`: whether all records have these columns.
 
-    Of queries and documents, columns without a role become `fields`, if people chose none (see `is_field`).
+    Of queries and documents, columns without a role become `fields`, if people chose none (see `is_field`, which
+    takes fewer in a table of pairs of a query and a document).
     Of ratings, each rater may have a column, if the records are uniform, no column holds all raters or all grades,
     and people chose no columns of raters. Then columns without a usual name become `raters` if they are called
     like one of `people` or as raters often are, and `doubtful` if not. All columns that are left are `ignored`.
@@ -196,8 +201,9 @@ def layout_of(
     """
     names = list(names)
     role_of_several = SEVERAL.get(kind, "")  # the role that several columns may have; "" for results
-    check_chosen(f"column of {kind}", [*NAMES[kind], role_of_several], names, chosen)
-    raters, fields = (tuple(names_in(role, chosen.get(role, ""))) for role in (RATERS, FIELDS))
+    check_chosen(f"column of {kind}", [role for role in (*NAMES[kind], role_of_several) if role], names, chosen)
+    raters = tuple(names_in(RATERS, chosen.get(RATERS, "")))
+    fields = tuple(names_in(FIELDS, chosen.get(FIELDS, "")))
     doubtful: tuple[str, ...] = ()
     column = _column_of_each_role(kind, names, chosen, {*raters, *fields})
     other_names = [name for name in names if name not in {*column.values(), *raters, *fields}]
@@ -223,13 +229,15 @@ def _column_of_each_role(
     documents), and that have no other role. Raises ValueError where two columns are equally likely.
     """
     usual_names = OF_PAIRS[kind] if kind in OF_PAIRS and is_of_pairs(kind, names) else NAMES[kind]
+    # Without the roles for which people chose "": no column holds them, and none is guessed below.
     column = {role: name for role, name in chosen.items() if name and isinstance(name, str)}
-    # Raters and fields, of several columns, have no place here: their names are a list or, with | between, a text.
+    # Nor has the role of several columns (raters or fields) a place here. Its value is no single name: it is a
+    # list or, with | between the names, a text.
     column.pop(SEVERAL.get(kind, ""), None)
     are_raters_chosen = kind == "ratings" and bool(raters_or_fields)  # their columns hold all grades
     for role, likeliest_first in usual_names.items():
         if role in chosen or (are_raters_chosen and role in ("rater", "grade")):
-            continue
+            continue  # people chose its column, or that it has none
         remaining_names = [name for name in names if name not in {*column.values(), *raters_or_fields}]
         candidates = with_usual_names(remaining_names, likeliest_first)
         if candidates:
@@ -263,13 +271,11 @@ def is_of_no_rater(name: str) -> bool:
 def check_chosen(what: str, roles: Iterable[str], names: Sequence[str], chosen: Chosen) -> None:
     """Raises ValueError where a chosen role is not among `roles`, or a chosen column is not among `names`.
 
-    `what`: the columns in messages, such as "column of queries". `roles`: "" among them is no role, and is not
-    listed; it stands for the role of several columns in kinds that have none.
+    `what`: the columns in messages, such as "column of queries".
     """
     for role, columns in chosen.items():
         if role not in roles:
-            possible = ", ".join(filter(None, roles))
-            raise ValueError(f"no {what} holds the {values.quoted(role)}; it may hold the {possible}")
+            raise ValueError(f"no {what} holds the {values.quoted(role)}; it may hold the {', '.join(roles)}")
         for name in names_in(role, columns):
             if name not in names:
                 raise ValueError(f"there is no column {values.quoted(name)}; the columns are {listed(names)}")

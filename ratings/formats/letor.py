@@ -47,7 +47,9 @@ def read_queries(source: Source) -> Iterator[Topic | Refusal]:
 def _topics(source: Source) -> Iterator[Topic | Refusal]:
     """A topic for each query, with the text in a comment, or else the text after its first document.
 
-    A query without a comment is refused where the text after a later document is another one.
+    A query without a comment is refused where the text after a later document is another one. A comment below the
+    first grade of its query gives a second topic; if its text differs from that of the first, the import refuses
+    it as a repeated key.
     """
     text_of_query: dict[str, str] = {}  # the text after the first document, by the key of the query
     keys_to_skip = set()  # of queries whose text is in a comment, or that were refused: their grades give no topic
@@ -93,7 +95,7 @@ def _cells(text: str) -> tuple[str, str, str, str]:
     if line is None:
         raise ValueError(f"{values.quoted(text)} has no grade and no qid")
     document = _document.fullmatch((line["comment"] or "").strip())
-    if document is None:
+    if document is None:  # the features are numbers, so nothing else on the line can name it
         raise ValueError("no document follows after a #, and the features do not name one")
     query = values.checked_key(line["query"], "query", values.QUERY_KEY_LENGTH)
     key = values.checked_key(document["key"], "document", values.DOCUMENT_KEY_LENGTH)

@@ -86,8 +86,8 @@ def _rows(source: Source, rows_of: Callable[[int, dict], Iterable], cure: str, l
     def rows_of_part(part: strict_json.Part) -> Iterator:
         """The rows of the records in a part, a value inside the JSON; none for a part without records.
 
-        A part is one record where the file itself has the list of records, and all hits where it is a saved
-        answer, which has such a list in each hit. Raises ValueError.
+        `parts` gives the values two levels inside the file. These are single records where the list of records is
+        a member of the file. In a saved answer the list of all hits is such a value. Raises ValueError.
         """
         records = []
         if part.path[0] == list_name:  # {"requests": [RECORD, …]}

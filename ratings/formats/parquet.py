@@ -122,7 +122,8 @@ def _plain(value: Any) -> Any:
 def _opened(source: Source) -> Any:
     """The Parquet file, with texts as dictionaries, so that a text repeated in many rows is in memory once.
 
-    It is opened twice, as the first time shows which columns have texts.
+    Texts in lists are not read so: `_size` counts each repeat of a text only where a whole column is a dictionary.
+    The file is opened twice, as the first time shows which columns have texts.
     """
     from pyarrow.parquet import ParquetFile
 
@@ -140,13 +141,16 @@ def _opened(source: Source) -> Any:
 
 
 def _size(batch: Any) -> int:
-    """The bytes of all cells of the batch, and one more for each cell. A repeated text counts each time."""
+    """The bytes of all cells of the batch, and one more for each cell. A repeated text counts each time.
+
+    The one more is for columns without bytes, as of nulls alone, whose cells take memory as Python objects.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
     size = batch.num_rows * batch.num_columns
     for column in batch.columns:
-        if pa.types.is_dictionary(column.type):
+        if pa.types.is_dictionary(column.type):  # of texts or bytes, as `_opened` asks for
             lengths = compute.binary_length(column.dictionary).take(column.indices)
             size += compute.sum(lengths).as_py() or 0
         else:

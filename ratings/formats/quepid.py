@@ -65,7 +65,7 @@ def read_book_queries(source: Source) -> Iterator[Topic | Refusal]:
 
 
 def read_book_documents(source: Source) -> Iterator[DocumentLine | Refusal]:
-    """Each document once. A document that is repeated with other fields is refused."""
+    """Each document once. A document that is repeated with other fields is refused, with the advice in CURE."""
     earlier: dict[str, tuple[int, str]] = {}  # key -> the first line with the document, and its fields as JSON
 
     def documents_of(line: int, pair: dict[str, Any]) -> Iterator[DocumentLine]:

@@ -82,9 +82,10 @@ def near_tie(lines: np.ndarray, scores: np.ndarray) -> NearTie | None:
     order = np.lexsort((lines, scores_32))
     lines, scores_32, scores = lines[order], scores_32[order], scores[order]
     is_first_of_group = np.append(True, scores_32[1:] != scores_32[:-1])
-    # int64[results]: the index at which the group of each score begins, the last such index up to its own.
-    group_begin = np.maximum.accumulate(np.where(is_first_of_group, np.arange(len(order)), 0))
-    earlier_scores = scores[group_begin]  # for each score: the one on the first line of its group
+    group = np.cumsum(is_first_of_group) - 1  # int64[results]: the number of the group of each score
+    # For each score, the one on the first line of its group. The first line that differs from any earlier one of
+    # its group differs from this one, too, as all lines between them are equal to it.
+    earlier_scores = scores[is_first_of_group][group]
     differing_indices = np.flatnonzero(scores != earlier_scores)
     if not differing_indices.size:
         return None

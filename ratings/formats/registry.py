@@ -166,7 +166,7 @@ def recognised(source: Source, kind: str, default: str) -> Format | Refusal:
     """
     start = source.start
     if problem_and_cure := source.why_unopened or unsupported(start) or _of_another_tool(start):
-        return source.refusal(0, *problem_and_cure)
+        return source.refusal(0, *problem_and_cure)  # 0: the file as a whole
     format = _likely(source, kind, default)
     if refusal := _refusal_if_in_doubt(source, kind, format):
         return refusal
@@ -194,12 +194,13 @@ def _likely(source: Source, kind: str, default: str) -> Format | None:
         return format  # markup or JSON, and no table of cells
     # Only for a table do people choose columns, or say that it has a header.
     is_chosen_table = bool(reading.columns) or reading.header is True
-    if format is not None:
+    if format is not None:  # LIKE_TABLES: TREC and topics, whose lines of cells also fit a table
         return BY_NAME["csv"] if is_chosen_table and format.name in LIKE_TABLES else format
     # No format fits. Who says that there is no header means a table, too.
     if is_chosen_table or reading.header is False:
         return BY_NAME["csv"]
-    if default != "csv" and header.is_table(start):  # as the default, CSV is taken later, by `_default_of`
+    # Where CSV is the default, `_default_of` takes it, but first looks for a format of other kinds.
+    if default != "csv" and header.is_table(start):
         return BY_NAME["csv"]
     has_blanks_alone = header.delimiter_of(start) == header.NO_DELIMITER
     if kind == "ratings" and has_blanks_alone and trec.is_nearly_qrels(start):
@@ -230,22 +231,21 @@ def _default_of(source: Source, kind: str, default: str) -> Format | Refusal:
     is_unexpected_trec = actual is not None and actual.name in TREC and default not in TREC
     if not is_unexpected_json and not is_unexpected_trec:
         return BY_NAME[default]
-    problem = "it is unknown JSON"
+    problem = "it is unknown JSON"  # TREC has a format of another kind, so its problem is set below
     cures: list[Cure] = []
     if actual:
         problem = f"it is in the format {actual.name}, which has only {' and '.join(actual.reads)}"
         cures += [Option("kind", actual_kind, f"you want its {actual_kind}") for actual_kind in actual.reads]
     json_names = ", ".join(format.name for format in readable(kind) if "JSON" in format.title)
     cures.append(f"Give {kind} as one object on each line, such as {_OBJECT[kind]}.")
+    # Without a value: people choose one of these formats themselves.
     return source.refusal(1, problem, *cures, Option("format", when=f"it is one of {json_names}"))
 
 
 def _format_of_other_kinds(start: Start, kind: str) -> Format | None:
     """The first format that fits these bytes, of those without rows of `kind`; None if none of them fits."""
-    for format in FORMATS:
-        if kind not in format.reads and any(format.fits(other_kind, start) for other_kind in format.reads):
-            return format
-    return None
+    others = (format for format in FORMATS if kind not in format.reads)
+    return next((format for format in others if any(format.fits(other, start) for other in format.reads)), None)
 
 
 def _of_another_tool(start: Start) -> tuple[str, str] | None:
@@ -284,7 +284,7 @@ def certain_kind(source: Source) -> str | None:
     """
     start = source.start
     if problem_and_cure := source.why_unopened or unsupported(start):
-        refusal = source.refusal(0, *problem_and_cure)
+        refusal = source.refusal(0, *problem_and_cure)  # 0: the file as a whole
         if refusal.options:
             return None  # people can choose an option that makes it readable
         raise Refused([refusal])
@@ -292,7 +292,8 @@ def certain_kind(source: Source) -> str | None:
     name_of_format = {kind: format.name for kind, format in fitting.items() if format}  # by kind of row
     table_formats = sorted(tables.TABLE_FORMATS.intersection(name_of_format.values()))  # hardly ever several
     if table_formats:  # of a table, the columns decide
-        # As ratings: of queries, it could be in doubt whether the first line names the columns.
+        # Read for queries, it could be in doubt whether the first line names the columns. Read for ratings, it is
+        # not, and the names are the same.
         names = tables.columns_of(table_formats[0], "ratings", source)
         certain = [kind for kind in name_of_format if columns.are_only_of(kind, names)]
     else:
@@ -335,7 +336,9 @@ def _is_unmistakable(format: str, start: Start) -> bool:
     if format == "trec-run":
         return not trec.doubt(start)
     if format == "trec-qrels":
-        return trec.has_few_iterations(start)  # otherwise it may be the output of trec_eval
+        # Qrels have one iteration or few. Where the second column has many values, the file may be the output of
+        # trec_eval for several runs (run, measure, query, value), which fits the four columns of qrels, too.
+        return trec.has_few_iterations(start)
     if format != "topics" or start.text.lstrip().startswith("<"):
         return True
     # Topics on lines of key, tab, text. If all texts are numbers or ids, they may be grades or documents.

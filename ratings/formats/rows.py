@@ -156,8 +156,9 @@ def unique_topics(
 ) -> Iterator[Topic | Refusal]:
     """Each query once, with the need, tags and weight that any of its lines gives; and the refusals.
 
-    A line is refused with `cure` where one of these facts is another one than on an earlier line. `of_table`: a
-    note says how many lines repeat a query, and such a refusal offers the option that no column holds the fact.
+    A line is refused with `cure` where one of these facts is another one than on an earlier line. The refusal
+    refers to the first line of the query, even where a later one gave the fact. `of_table`: a note says how many
+    lines repeat a query, and such a refusal offers the option that no column holds the fact.
     """
     merged: dict[tuple, Topic] = {}  # (key, text) -> the first topic of a query, with facts of the later ones
     empty_values = (None, "", ())  # of a fact that a line does not give; an empty cell contradicts no other one

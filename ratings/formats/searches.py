@@ -74,13 +74,14 @@ def read(source: Source, format: str = "") -> Iterator[Search | Refusal]:
     # in front of all others.
     first_items = list(islice(records, header.SAMPLED_RECORDS))
     first_rows = [item[1] for item in first_items if not isinstance(item, Refusal)]  # (line, cells by column)[1]
-    if not first_rows:
+    if not first_rows:  # columns are looked for in the first records alone, so no later one can be read
         yield from (item for item in first_items if isinstance(item, Refusal))  # which all of them are
         return
     names = list(dict.fromkeys(chain.from_iterable(first_rows)))  # JSON objects may have different ones
     try:
         column = _column_of_each_role(names, source.reading.columns)
     except ValueError as error:
+        # None: people have to find the column of the text.
         yield NoQueries(source.name, 1, str(error), (Option("columns", {"text": None}),))
         return
     if refusal := _refusal_if_in_doubt(source, column, first_rows, format):
@@ -113,14 +114,16 @@ def columns_of(source: Source, format: str = "") -> dict[str, str]:
         return {}
     _choose_sheet(source, format)
     names = tables.columns_of(format, "searches", source, _has_header)
+    chosen = source.reading.columns  # role -> the column that people chose for it
     try:
-        column = _column_of_each_role(names, source.reading.columns)
+        column = _column_of_each_role(names, chosen)  # role -> its column
     except ValueError:
         column = {}  # no column is known to hold the query
-    if "count" not in source.reading.columns and len(_counts(names)) > 1:
-        column.pop("count", None)  # people have to say which of several columns it is
-    roles = {name: role for role, name in column.items()}
-    return {name: roles.get(name, "") for name in names}
+    # People chose no column of counts, and have to say which of several it is.
+    if "count" not in chosen and len(_with_names_of_counts(names)) > 1:
+        column.pop("count", None)
+    role_of_column = {name: role for role, name in column.items()}
+    return {name: role_of_column.get(name, "") for name in names}
 
 
 def _choose_sheet(source: Source, format: str) -> None:
@@ -173,7 +176,7 @@ def _column_of_each_role(names: Sequence[str], chosen: Any) -> dict[str, str]:
     return column
 
 
-def _counts(names: Iterable[str]) -> list[str]:
+def _with_names_of_counts(names: Iterable[str]) -> list[str]:
     """The columns whose names are usual for counts."""
     return [name for name in names if normalised(name) in NAMES["count"]]
 
@@ -189,15 +192,17 @@ def _refusal_if_in_doubt(source: Source, column: dict[str, str], rows: list[dict
         return None  # people chose it, or each search has an id and needs no count
     if list(rows[0]) == ["1", "2"] and not chosen:  # columns without a header
         return _add_text_and_counts(source, column, rows)
-    named_as_counts = [name for name in _counts(rows[0]) if name not in chosen.values()]
+    # Not those that people chose for another role. (`column` itself already has the first of them as count.)
+    named_as_counts = [name for name in _with_names_of_counts(rows[0]) if name not in chosen.values()]
     if len(named_as_counts) > 1:
         problem = f"each of the columns {listed(named_as_counts)} may say how often a query was searched for"
         options = [Option("columns", {"count": name}, f"it is {values.quoted(name)}") for name in named_as_counts]
         return source.stop(1, problem, *options)
-    # Where a column has a usual name of counts, no other one may have them. Nor is one asked about in JSON.
+    # Where a column has a usual name of counts, no other one may have them. Nor is one asked about in JSON,
+    # whose objects often have many whole numbers.
     if named_as_counts or format == "jsonl":
         return None
-    # A column of whole numbers may have the counts, whatever its name.
+    # A column of whole numbers that has no role may have the counts, whatever its name.
     for name in rows[0]:
         if name not in column.values() and all(_is_count(row.get(name)) for row in rows):
             problem = f"the column {values.quoted(name)} may say how often a query was searched for"
@@ -255,7 +260,7 @@ def _count(cell: Any) -> int:
     else:
         number = cell or 0
     # The largest count is 1e15: a float keeps each whole number up to there.
-    if isinstance(number, list | dict) or number < 0 or number != int(number) or number > 1e15:
+    if isinstance(number, list | dict) or not 0 <= number <= 1e15 or number != int(number):
         raise ValueError(f"the count {values.quoted(cell)} is not a whole number")
     return int(number)
 

@@ -175,8 +175,8 @@ class Source:
         data = self._unread
         text = data.decode(self._encoding_of(data), "replace").removeprefix("\ufeff")  # the byte order mark
         text = text.split("\n", self.reading.header_line - 1)[-1]  # without the lines above the header
-        # Whatever `quoting` is, such as "none" or True, it says that quotation marks are a part of the texts.
-        return Start(data, text, bool(self.reading.quoting))
+        # `quoting` is "none" or True where people chose that quotation marks are text, and None otherwise.
+        return Start(data, text, unquoted=bool(self.reading.quoting))
 
     @property
     def begins_in_other_encoding(self) -> bool:

@@ -116,10 +116,11 @@ def written(head: str, rows: Iterable, record_of: Callable[[str, Iterable], dict
 
 
 def containers(start: Start) -> set[tuple[int, str]]:
-    """(depth, name) of each member that holds an object or a list: of {"queries": [{}]} (1, "queries") and more.
+    """(depth, name) of each object and list: {(0, ""), (1, "queries"), (2, "")} for {"queries": [{}]}.
 
-    Members of the outermost object have the depth 1; the object itself is (0, ""). A container in a list has the
-    name "". The text may end within any of them. An empty set for JSON lines and for what is no object.
+    The depth is the number of containers around it, and the name that of the member that holds it; "" for the
+    outermost object and in a list. The text may end within any container. An empty set for JSON lines and for what
+    is no object.
     """
     text = start.text.lstrip()
     found = set()
@@ -133,7 +134,9 @@ def containers(start: Start) -> set[tuple[int, str]]:
             depth -= 1
             if not depth:  # the outermost object ends; in JSON lines more follows
                 return set() if text[token.end() :].strip() else found
-        name = token["text"] if token["colon"] else ""  # a text with a colon behind it is the name of a member
+        # A text with a colon behind it is the name of a member. Any other text, and each bracket, resets the name.
+        # Numbers, commas, true and null are no tokens: before a later container, another token resets it.
+        name = token["text"] if token["colon"] else ""
     return found
 
 
@@ -216,7 +219,7 @@ class _Text:
 
     def value(self) -> Any:
         """The value that begins here or behind blanks. Moves past it. Raises _Broken if it cannot be read."""
-        self.peek()
+        self.peek()  # moves past blanks, as `raw_decode` needs
         try:
             value, end = DECODER.raw_decode(self.text, self.at)
             # Only a long value can hold a text that is too long, and only an escape, such as \u0000, can spell a

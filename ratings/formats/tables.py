@@ -20,6 +20,7 @@ from .columns import (
     NEEDED,
     RATERS,
     SEVERAL,
+    Chosen,
     Layout,
     example,
     is_index,
@@ -90,8 +91,8 @@ def _has_header(source: Source, kind: str, rows: list[list[str]]) -> bool | str:
     if not all(map(str.isdecimal, chosen)):  # people chose a column by its name, so columns have names
         return True
     has_header = header.names_columns(kind, rows[0], rows[1:])  # None: in doubt
-    # A single column without a usual name can only hold queries. For other kinds its first cell is taken for its
-    # name, and `layout_of` refuses the table with that name.
+    # A single column without a usual name can only hold queries; people then have to say, below, whether it has a
+    # header. For other kinds its first cell is taken for its name, and `layout_of` refuses the table with it.
     is_refused_later = len(rows[0]) == 1 and kind != "queries"
     if has_header or is_refused_later:
         return True
@@ -134,9 +135,9 @@ def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = T
     ratings may have the names of the collection's raters (`source.reading.raters`).
     """
     names = list(names)
-    chosen = source.reading.columns
+    chosen: Chosen = source.reading.columns  # role -> its column, or several for the roles in SEVERAL
     if not uniform:  # a role whose column these records lack has none
-        chosen = {role: _among(names, role, columns) for role, columns in chosen.items()}
+        chosen = {role: _among(names, role, of_role) for role, of_role in chosen.items()}
     # Columns without names have their roles by position; so has a single column without a usual name.
     is_single_unknown = len(names) == 1 and not usual_role(kind, names[0])
     if not chosen and (source.reading.header is False or is_single_unknown):
@@ -146,7 +147,10 @@ def layout(kind: str, names: Iterable[str], source: Source, *, uniform: bool = T
 
 
 def _among(names: list[str], role: str, chosen: str | Sequence[str]) -> str | Sequence[str]:
-    """The columns that are chosen for `role`, without those that are not among `names`."""
+    """What is chosen for `role`, without columns that are not among `names`.
+
+    For a role of several columns it is a list of names, for any other one name or "".
+    """
     if role in SEVERAL.values():
         return [name for name in names_in(role, chosen) if name in names]
     return chosen if chosen in names else ""
@@ -241,6 +245,7 @@ def _note_guesses(kind: str, source: Source, layout: Layout, *, uniform: bool) -
         source.notes.append(f"{source.name}: {', '.join(guessed)}.")
     if kind == "queries" and "key" not in layout.column:
         source.notes.append(f"{source.name}: no column holds the key, so each query gets one made of its text.")
+    # Later JSON objects can have other fields than the first, so a list of its fields would mislead.
     if layout.fields and uniform:
         source.notes.append(f"{source.name}: extra fields: {listed(layout.fields)}.")
     if layout.ignored:
@@ -316,10 +321,11 @@ def _cells(source: Source, kind: str) -> Iterator[tuple[int, list[str]] | Refusa
 def _with_names(source: Source, records: Iterator, is_header: Callable[[list[list[str]]], bool | str]) -> Records:
     """The records below the header, their cells by its names; without a header by the numbers of the columns.
 
-    `records`: (line, cells) or a refusal. `is_header`: whether the first of these rows names the columns; where
-    that is not clear, the problem in words. A refusal of the header is the only item.
+    `records`: (line, cells), as many cells in each, or a refusal. `is_header`: whether the first of these rows
+    names the columns; where that is not clear, the problem in words. A refusal of the header is the only item:
+    nothing is read after `source.stop`.
     """
-    first_items = list(islice(records, header.SAMPLED_RECORDS + 1))
+    first_items = list(islice(records, header.SAMPLED_RECORDS + 1))  # the first one and those below it
     rows = [item for item in first_items if not isinstance(item, Refusal)]
     first_line, first_cells = rows[0] if rows else (0, [])
     has_header = is_header([cells for _, cells in rows])
@@ -428,7 +434,7 @@ def _topics(source: Source, line: int, cells: dict[str, Any], layout: Layout) ->
     text = values.checked_text(texts["text"], "query")
     weight = None
     if texts.get("weight"):
-        weight = _not_negative(_number(source, cells[layout.column["weight"]], "weight"), "weight")
+        weight = _not_negative(_with_point(source, cells[layout.column["weight"]], "weight"), "weight")
     fields = {name: cells[name] for name in layout.fields} or None
     yield Topic(line, key, text, texts.get("need"), tags, weight, fields)
 
@@ -449,9 +455,10 @@ def _documents(source: Source, line: int, cells: dict[str, Any], layout: Layout)
 
 
 def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -> Iterator[RunLine]:
-    """The result of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read.
+    """The one result of a record, whose `cells` are by column. Raises ValueError for a cell that cannot be read.
 
     In a table without ranks it has the next rank of its query and system, and without scores the score 1 / rank.
+    An iterator, like those of the other kinds in _READERS: a record may hold several ratings.
     """
     texts = {role: text_of(cells[name]) for role, name in layout.column.items()}
     query, document = _pair(source, cells, layout)
@@ -460,10 +467,10 @@ def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     rank = source.results_so_far[query, system]
     if "rank" in texts:  # a column holds the rank
         # Programs write 3 as 3.0 if other cells of the column are empty.
-        text = re.sub(r"\.0+$", "", _number(source, cells[layout.column["rank"]], "rank"))
+        text = re.sub(r"\.0+$", "", _with_point(source, cells[layout.column["rank"]], "rank"))
         rank = values.integer(text, "rank")
     if "score" in texts:
-        score = values.number(_number(source, cells[layout.column["score"]], "score"), "score")
+        score = values.number(_with_point(source, cells[layout.column["score"]], "score"), "score")
     elif rank < 0:
         raise ValueError(f"the rank {rank} is less than 0, and there is no score")
     else:
@@ -471,8 +478,8 @@ def _results(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     yield RunLine(line, query, document, rank, score, system)
 
 
-def _number(source: Source, cell: Any, what: str) -> str:
-    """The text of a number, with a decimal point, as numbers from JSON and Parquet have it."""
+def _with_point(source: Source, cell: Any, what: str) -> str:
+    """The text of a number, with a decimal point in place of a comma. Numbers in JSON and Parquet have a point."""
     if isinstance(cell, str):
         return values.with_point(cell.strip(), what, has_commas=source.has_decimal_commas)
     return text_of(cell)
@@ -494,7 +501,8 @@ def _ratings(source: Source, line: int, cells: dict[str, Any], layout: Layout) -
     reason = texts.get("reason") or reason  # a column of reasons says more than NO_REASON
     has_grade, has_reason = grade is not None, reason != ""
     if not has_grade and not has_reason and "reason" not in texts:
-        return  # not rated; in a table with a column of reasons, it is refused below
+        return  # nobody rated the pair
+    # A table with a column of reasons lists ratings alone, so a row with neither is refused as incomplete.
     if has_grade == has_reason:  # both or neither
         raise ValueError("a rating needs either a grade or a reason why the pair cannot be judged")
     rater = texts.get("rater", "")
@@ -542,7 +550,7 @@ def _grade_of(text: str, source: Source) -> tuple[Decimal | None, str]:
     if not text:
         return None, ""
     try:
-        return values.grade(_number(source, text, "grade")), ""
+        return values.grade(_with_point(source, text, "grade")), ""
     except ValueError as error:
         raise WrongCell(str(error), CURE, *cures_of_word(text)) from error
 

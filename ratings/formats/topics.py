@@ -17,7 +17,7 @@ from .trec_documents import elements
 MARKUP_CURE = "A topic is <top> with <num> and <title>, or <topic number=…> with <query>."
 
 # The tags of TREC's tracks -> the part of a topic.
-_PARTS = {
+_PART_OF_TAG = {
     "num": "key", "number": "key", "identifier": "key",
     "title": "title", "query": "title",
     "desc": "description", "description": "description", "question": "description",
@@ -28,11 +28,11 @@ _PARTS = {
 _LABELS = {"key": "number", "title": "topic", "description": "description", "narrative": "narrative"}
 _TEXT_FROM = ["title", "description", "summary", "narrative"]
 _TOPIC_TAGS = {"top", "topic", "query"}
-_OF_QUERY = {"id": "key", "qid": "key", "text": "title"}  # in <query>, whose tags are of no track
-_ROLES = {"key": "key", "text": "title", "need": "narrative"}  # of columns, which people may choose
+_PART_OF_QUERY_TAG = {"id": "key", "qid": "key", "text": "title"}  # in <query>, whose tags are of no track
+_PART_OF_ROLE = {"key": "key", "text": "title", "need": "narrative"}  # of columns, which people may choose
 
 _top = re.compile(r"<top(?:\s[^<>]*)?>", re.IGNORECASE)
-_part = re.compile(rf"<(/?)({'|'.join(_PARTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
+_part = re.compile(rf"<(/?)({'|'.join(_PART_OF_TAG)})(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
 def is_topics(start: Start) -> bool:
@@ -76,7 +76,7 @@ def _parts(text: str) -> dict[str, list[str]]:
     ends = [tag.start() for tag in tags[1:]] + [len(text)]
     for tag, end in zip(tags, ends, strict=False):
         if not tag[1]:
-            parts[_PARTS[tag[2].lower()]].append(text[tag.end() : end])
+            parts[_PART_OF_TAG[tag[2].lower()]].append(text[tag.end() : end])
     return parts
 
 
@@ -131,16 +131,19 @@ def _name(element: Element) -> str:
 def _topic_of_xml(source: Source, line: int, element: Element) -> Topic | Refusal:
     """The topic of an element, from its children and attributes; <query> may have its text directly.
 
-    A refusal where the topic lacks its number or its text. It lists the unknown tags, one of which may hold the
-    text.
+    Each child is a part of the topic, such as its title. People choose the tag of a part as they choose the column
+    of a table, by its role, such as "text". A refusal where the topic lacks its number or its text. It lists the
+    unknown tags, one of which may hold the text.
     """
-    chosen = source.reading.columns  # the tags that people chose for parts, as for the columns of a table
-    part_of_tag = _PARTS | {str(chosen[role]).lower(): part for role, part in _ROLES.items() if role in chosen}
+    chosen = source.reading.columns  # role -> the tag that people chose for its part
+    # str() is for type checkers: only other roles can have a list.
+    chosen_tags = {str(chosen[role]).lower(): part for role, part in _PART_OF_ROLE.items() if role in chosen}
+    part_of_tag = _PART_OF_TAG | chosen_tags
     parts = defaultdict(list)
     if number := element.get("number") or element.get("id") or element.get("num"):
         parts["key"].append(number)
     if _name(element) == "query":
-        part_of_tag = _OF_QUERY | part_of_tag  # chosen tags and those of _PARTS win
+        part_of_tag = _PART_OF_QUERY_TAG | part_of_tag  # chosen tags and those of _PART_OF_TAG win
         if (text := element.text or "").strip():
             parts["title"].append(text)
     for child in element:  # what unknown tags hold is of the part "", which `_topic` leaves out

@@ -51,11 +51,11 @@ def read_run(source: Source) -> Iterator[Stretch | Refusal]:
     A block of about a megabyte is read at a time, and gives one stretch for each ranking with lines in it. A note
     says how many lines have more than six columns.
     """
-    for columns in _columns(source, RUN_COLUMNS, _are_results, _result):
-        if isinstance(columns, Refusal):
-            yield columns
+    for item in _columns(source, RUN_COLUMNS, fit=_are_results, read_line=_result):
+        if isinstance(item, Refusal):
+            yield item
         else:
-            yield from _rankings(columns)
+            yield from _rankings(item)
     if source.lines_with_more_columns:
         lines = counted(source.lines_with_more_columns, "line")
         source.notes.append(f"{source.name}: {lines} with more than six columns; the rest was ignored.")
@@ -64,8 +64,9 @@ def read_run(source: Source) -> Iterator[Stretch | Refusal]:
 def _rankings(columns: Columns) -> Iterator[Stretch]:
     """A stretch for each ranking (the results of a system for a query) in these lines, with its lines in order.
 
-    `columns`: of a run, at least one line. Equal queries and systems have one code, an index of the `dictionary`
-    of their column.
+    Two spellings of one system, such as a%20b and a%20%20b, give two stretches, which callers join as they do
+    those of two blocks. `columns`: of a run, at least one line. Equal queries and systems have one code, an index
+    of the `dictionary` of their column.
     """
     query, system, documents = (columns[name] for name in ("query", "system", "document"))
     numbers = [columns[name] for name in ("line", "rank", "score")]
@@ -143,7 +144,7 @@ def read_grades(source: Source) -> Iterator[Columns | Refusal]:
 
     "grades" has the decimal of each code of the column "grade"; None: "cannot judge".
     """
-    for columns in _columns(source, QRELS_COLUMNS, partial(_are_grades, source), _judgment):
+    for columns in _columns(source, QRELS_COLUMNS, fit=partial(_are_grades, source), read_line=_judgment):
         if not isinstance(columns, Refusal):
             columns["grades"] = [_grade(source, text) for text in columns["grade"].dictionary.to_pylist()]
         yield columns
@@ -216,7 +217,10 @@ def _header_cure(*cells: str) -> list[Cure]:
 def _columns(
     source: Source, names: tuple[str, ...], fit: Callable[[Columns], bool], read_line: Callable
 ) -> Iterator[Columns | Refusal]:
-    """The columns of a file, block by block. fit: whether all values of columns that Arrow read can stay."""
+    """The columns of a file, block by block.
+
+    `fit`: whether all values of columns that Arrow read can stay. If not, `read_line` reads the lines one by one.
+    """
     for block, columns in _blocks_with_columns(source, names):
         if isinstance(block, Refusal):
             yield block
@@ -269,7 +273,8 @@ def _columns_by_arrow(block: Block | Refusal, names: tuple[str, ...]) -> Columns
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     queries = columns["query"].dictionary.to_pylist()
     cell_count = len(names) * table.num_rows
-    # A blank or a line end stands behind each cell but the last. What is more is a control character in a cell.
+    # `separator_count` counts blanks, line ends and all other control characters. Behind each cell but the last
+    # stands one blank or line end, so any further one is a control character in a cell.
     has_control_character = separator_count != cell_count - 1
     has_comment = any(query.startswith("#") for query in queries)
     longest_query = max(map(len, queries))
@@ -302,7 +307,8 @@ def _with_single_blanks(lines: bytes) -> tuple[bytes, int]:
     if is_at_an_end or (separators[1:] & separators[:-1]).any():
         text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         separators = _separators(text)
-    # Arrow would read 0x1f as a whole number. The first search, of a single byte, is much faster.
+    # Arrow would read a rank of 0x1f, but not one of -0x1f, as a whole number. A rank stands behind a blank. The
+    # first search, of a single byte, is much faster.
     if any(letter in text and b" 0" + letter in text for letter in (b"x", b"X")):
         return b"", 0
     # A blank such as the no-break space, or a byte order mark: Arrow would take it as a part of a key.

@@ -86,13 +86,13 @@ def elements(source: Source, tag: str, what: str, cure: str) -> Iterator[tuple[i
 def _documents(element: tuple[int, str, str]) -> Iterator[DocumentLine]:
     """The document of an element (line, attributes, content). Its key is its <DOCNO>, or else the id in its <DOC>.
 
-    Tags other than those of its key, title, body and address give its fields. Raises ValueError for an element
-    without a key.
+    Tags other than those of its key, title, body and address give its fields. An iterator, as `rows_or_refusals`
+    takes it. Raises ValueError for an element without a key.
     """
     line, attributes, text = element
     docno = _docno.search(text)
     if docno:
-        key = docno[1]
+        key = docno[1]  # as it stands, with any &amp; in it, unlike the attribute below
         text = text[: docno.start()] + text[docno.end() :]
     elif id := _id.search(attributes):
         key = unescape(id[1] or id[2] or id[3] or "")  # in double, single or no quotation marks

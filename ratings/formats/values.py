@@ -124,10 +124,9 @@ def number(text: str, what: str) -> float:
 def with_point(text: str, what: str, *, has_commas: bool) -> str:
     """The number with a decimal point in place of a decimal comma; any other text as it is.
 
-    Raises ValueError for a number such as 1,234 or 1.234, whose mark may also part thousands. A comma is surely
-    for decimals in a file with decimal commas (`has_commas`), unless the number is a rank. A point surely is,
-    also in such a file, unless the number is a rank or a weight: only these may be large whole numbers.
-    `what`: the kind of number.
+    Raises ValueError for a number such as 1,234 or 1.234 whose mark may also part thousands. It may in each rank,
+    as ranks are whole numbers. In any other number a comma may, unless the file has decimal commas (`has_commas`),
+    and a point may only in a weight, which may be large and whole. `what`: the kind of number, such as "rank".
     """
     if "," in text:
         is_for_decimals = has_commas and what != "rank"

@@ -55,7 +55,7 @@ def heads_of(source: Source) -> dict[str, list[str]]:
         for name in _visible(book):
             book[name].reset_dimensions()  # those in the file may be wrong
             cells = next(book[name].iter_rows(min_row=header_row, max_row=header_row), ())
-            heads[name] = [str(cell.value) for cell in cells]
+            heads[name] = [str(cell.value) for cell in cells]  # "None" for an empty one, no usual name
         return heads
     except Exception:  # of any kind, from openpyxl: `records` refuses the workbook
         return {}
@@ -151,7 +151,7 @@ def _text(cell: Any) -> str:
     if cell.data_type == "e":
         raise ValueError(f"the cell {cell.coordinate} holds the error {values.quoted(value)}")
     if isinstance(value, str):
-        return _escaped.sub(_character, value)
+        return _escaped.sub(_character, value)  # _x000D_ becomes a carriage return
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime):
@@ -164,7 +164,8 @@ def _text(cell: Any) -> str:
         problem = f"the cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15"
         raise ValueError(f"{problem}: let it be text")
     text = str(int(value)) if is_whole else f"{value:.15g}"
-    # The format 00000 displays 42 as 00042.
+    # The format 00000 displays 42 as 00042. A fraction keeps its digits, which a spreadsheet rounds away, and is
+    # padded to the same width.
     return text.zfill(len(cell.number_format)) if _zeros.fullmatch(cell.number_format) else text
 
 
@@ -201,7 +202,7 @@ def _first_uncomputed(stream: BinaryIO) -> tuple[str, int] | None:
             raise TooMuch(f"a row is longer than {LONGEST_LINE // 1_000_000} MB")
         for cell in chain.from_iterable(map(_uncomputed_cell.finditer, rows)):
             attributes = cell[1]
-            # The empty text is a result, too.
+            # t="str" says that the result is a text. Where no value follows, it is the empty text, a result, too.
             if not _has_text_result.search(attributes) and (place := _place.search(attributes)):
                 return place[1].decode(), int(place[2])
     return None
