@@ -149,8 +149,12 @@ def _size(batch: Any) -> int:
     from pyarrow import compute
 
     size = batch.num_rows * batch.num_columns
-    for column in batch.columns:
-        if pa.types.is_dictionary(column.type):  # of texts or bytes, as `_opened` asks for
+    columns = list(batch.columns)
+    while columns:
+        column = columns.pop()
+        if pa.types.is_struct(column.type):
+            columns += column.flatten()
+        elif pa.types.is_dictionary(column.type):  # of texts or bytes, as `_opened` asks for
             lengths = compute.binary_length(column.dictionary).take(column.indices)
             size += compute.sum(lengths).as_py() or 0
         else:

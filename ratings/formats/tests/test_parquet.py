@@ -173,14 +173,16 @@ def test_a_table_with_too_many_columns_is_refused():
     assert "is longer than 1,000 characters" in refusal.problem
 
 
-def test_a_text_in_many_rows_is_counted_as_often_as_it_stands_there(monkeypatch):
-    """In the file it stands once, and each row is a bit of a run."""
+@pytest.mark.parametrize("is_member", [False, True])
+def test_a_text_in_many_rows_is_counted_as_often_as_it_stands_there(monkeypatch, is_member):
+    """In the file it stands once, and each row is a bit of a run; also where it is a member of an object."""
     monkeypatch.setattr("ratings.formats.budget.HARMLESS_BYTES", 1_000_000)
     text = pa.array(["x" * 10_000] * 20_000).dictionary_encode()
-    content = made({"docid": text, "text": text})
-    assert len(content) < 20_000
+    member = pa.StructArray.from_arrays([text], ["of"]) if is_member else text
+    content = made({"docid": pa.array(map(str, range(20_000))) if is_member else text, "text": member})
+    assert len(content) < 200_000
     *rows, refusal = rows_of(content, "documents")
-    assert len(rows) < 500
+    assert len(rows) < 5_000
     assert refusal.problem == "it unpacks to more than 200 times its size"
 
 
