@@ -243,9 +243,9 @@ def gate_release(request: TokenRequest, slug: str, asked: Query[OfGate]):
     summary="Whether a release that is sent is worse",
     openapi_extra={"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-@made_in_turn
+@made_in_turn  # 503 while too many other files and reports are made
 def gate_run(request: TokenRequest, slug: str, asked: Query[OfGate]):
-    """The same for the rankings in the body: a run of TREC, in UTF-8. Nothing is imported."""
+    """The report of the command `gate` for the run of TREC in the body, in UTF-8. Nothing is imported."""
     collection = collection_in(request, slug, Scope.READ)
     if collection.systems.filter(name=asked.release).exists():
         refuse(f"{asked.release} is a system already. Give what you send another name, or ask by GET.", "release")
@@ -267,7 +267,9 @@ def gate_report(
     The report is in the asked format, and the verdict is a header, too. rankings: those of the release if they
     were sent; None if it is a system of the collection.
     """
-    refuse_too_many(collection.queries.count(), 1 + len(asked.against), 1)  # the release and those against it
+    # Systems: the release and those that it is compared with.
+    refuse_too_many(collection.queries.count(), systems=1 + len(asked.against), measures=1)
+    # `options` has the first measure, too: see `Asked`.
     options, other_measures = asked_of(collection, asked)
     if other_measures:
         refuse("a gate has one measure.", "measure")
@@ -425,7 +427,8 @@ def remove_watch(request: TokenRequest, slug: str, watch: int):
 def add_night(request: TokenRequest, slug: str, watch: int, sent: NightIn):
     """A night now: from the rankings of a system that was imported, or of the engine, which a worker then asks.
 
-    That of a system is told at once, or after the nights before it.
+    A night is one look at the search of the watch. To tell it is to score it and to store its scores and verdicts.
+    That of a system is told at once or, where a night before it is not over, later by a worker.
     """
     found = watch_of(collection_to_change(request, slug), watch)
     try:

@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 MARKS = {WORSE: "❌", NOT_WORSE: "✅", UNDECIDED: "❓"}
 PLAIN, EXPECTED = "unjudged as the options say", "unjudged at their expected gain"
-ALIKE = "all queries with the same weight"
+UNWEIGHTED = "all queries with the same weight"
 
 
 def as_json(gate: Document, site: str) -> str:
@@ -34,7 +34,11 @@ def as_table(gate: Document, site: str) -> str:
 
 
 def as_markdown(gate: Document, site: str) -> str:
-    """A comment for a pull request: the verdict, a row for each anchor, the worst queries, what is unjudged."""
+    """A comment for a pull request: the verdict, a row for each anchor, the worst queries, what is unjudged.
+
+    It ends with the measure and options that made its numbers. The column "queries" has the number of those that
+    count in the first of the `readings`, which has unjudged documents as the options say.
+    """
     measure = gate["measure"]
     lines = [
         f"### {MARKS[gate['verdict']]} {_escaped(gate['release'])}: {gate['verdict']}",
@@ -61,7 +65,11 @@ def as_markdown(gate: Document, site: str) -> str:
 
 
 def as_junit(gate: Document, site: str) -> str:
-    """A test suite with a case for each anchor: a failure where the release is worse, skipped where undecided."""
+    """A test suite with a case for each anchor: a failure where the release is worse, skipped where undecided.
+
+    The message of such a case also has the sentences about the whole gate, since only cases have messages: what is
+    unjudged and, where the whole gate has no verdict, what would decide.
+    """
     suite = ElementTree.Element("testsuite", name=f"gate {gate['release']}", tests=str(len(gate["anchors"])))
     verdicts = [against["verdict"] for against in gate["anchors"]]
     suite.set("failures", str(verdicts.count(WORSE)))
@@ -80,11 +88,13 @@ def as_junit(gate: Document, site: str) -> str:
 
 
 def readings(against: Document) -> Iterable[tuple[str, str]]:
-    """(how the means are taken, their difference in words) for each way to take them. against: of one anchor.
+    """(how the means are taken, their difference in words) for each way to take them.
 
-    The first reading has unjudged documents as the options say, the second at their expected gain. Where the
-    queries were drawn from a log, both are means over all its searches. Then the plain mean over queries comes
-    last, with the share of the searches that the queries stand for (traffic).
+    against: as from `gate.against_anchor`, of one anchor, a system that the release is compared with. The first
+    reading, `against["plain"]`, has unjudged documents as the options say, the second at their expected gain.
+    Where the queries were drawn from a log, both are means over all its searches. A third reading, `log["plain"]`,
+    is then the mean over queries, not weighted by their searches, with the share of the searches that they have
+    (traffic). It is left out where the queries stand for no search, so that there is no share.
     """
     yield PLAIN, in_words(against["plain"])
     if against["expected"]:
@@ -93,7 +103,7 @@ def readings(against: Document) -> Iterable[tuple[str, str]]:
         yield EXPECTED, f"not known, because {against['without_expected']}"
     log = against["log"]
     if log and log["traffic"] is not None:
-        yield ALIKE, f"{signed(log['plain'])}; the queries have {percent(log['traffic'])} of the searches"
+        yield UNWEIGHTED, f"{signed(log['plain'])}; the queries have {percent(log['traffic'])} of the searches"
 
 
 def label_of(gate: Document) -> str:

@@ -111,28 +111,28 @@ def _band_name(band: int) -> str:
 
 
 def compared(result: Compared, segments: Sequence[Segment]) -> list[OnSegment]:
-    """The first pair of `result` on each segment: paired t tests with Holm's correction for all segments.
+    """The pair of `result` on each segment: paired t tests with Holm's correction for all segments.
 
     A segment with fewer than FEWEST queries has no p and does not count in the correction. `result.common`,
-    bool[queries], is true for the common queries: those with a value for both systems.
+    bool[queries], is true for the common queries: those with a value for both systems. result: of one pair.
     """
     values = np.column_stack([result.values(name) for name in result.pairs[0]])  # [common queries, 2]
     difference = result.difference(*result.pairs[0])  # float[queries]
     draws, seed = result.tests.draws, result.tests.seed  # of the randomisation test
     on_segments = []  # with tests that are not corrected yet
     for segment in segments:
-        sample = common_sample = None  # where the queries were drawn from a log
+        has_values = result.common[segment.members]  # bool[queries of the segment]: for both systems
+        sample = common_sample = None  # None unless the queries were drawn from a log
         if result.evaluation.sampled:
-            # Queries of the segment without a value are represented by those of the segment, and by no others.
             sample = result.evaluation.sampled.within(segment.members)
-            common_sample = sample.answered(result.common[segment.members])
-        common_members = segment.members[result.common]  # bool[common queries]
-        # The one pair of columns: baseline and system.
+            # The queries with values stand for the others of their stratum in this segment, too.
+            common_sample = sample.answered(has_values)
+        common_members = segment.members[result.common]  # bool[common queries]: whether in the segment
+        # (0, 1): the one pair of columns, baseline and system.
         test = compare(values[common_members], [(0, 1)], draws, seed, sampled=common_sample).pairs[0]
-        with_value = int((segment.members & result.common).sum())
-        without_value = int((segment.members & ~result.common).sum())
+        # What stands beside a mean over all searches of a log: {} where `sample` is None.
         of_log = plain_and_traffic(difference[segment.members], sample)
-        on_segments.append(OnSegment(segment, with_value, without_value, test, of_log))
+        on_segments.append(OnSegment(segment, int(has_values.sum()), int((~has_values).sum()), test, of_log))
     # Each `compare` has one pair, so its p_holm is not corrected yet. None, here nan, where nothing was tested.
     p_values = [np.nan if each.comparison.p_holm is None else each.comparison.p_holm for each in on_segments]
     corrected = holm(np.array(p_values)).tolist()
@@ -154,9 +154,10 @@ def _with_p_holm(test: Comparison, p: float) -> Comparison:
 def rows(result: Compared, on_segments: Sequence[OnSegment]) -> list[dict]:
     """A row for each segment, with the numbers of its comparison and the reasons for those that are missing.
 
-    `queries`, `undefined`: on how many queries both systems have a value, and on how many one has none. `why`: the
-    reason for each of FIELDS that is missing, by name. Where the queries were drawn from a log, a row also has
-    `plain` and `traffic`, as from `scores.plain_and_traffic`.
+    result, on_segments: the one pair on all queries, and on each segment. `queries`, `undefined`: on how many
+    queries both systems have a value, and on how many one has none. `why`: the reason for each of FIELDS that is
+    missing, by name. Where the queries were drawn from a log, a row also has `plain` and `traffic`, as from
+    `scores.plain_and_traffic`.
     """
     baseline, system = result.pairs[0]
     return [
@@ -185,7 +186,9 @@ def table(result: Compared, on_segments: Sequence[OnSegment]) -> documents.Table
         "options": result.evaluation.fingerprint_of(result.measure),
     }
     header = ["measure", "baseline", "system", "kind", "segment", "queries", "undefined"]
-    header += ["plain", "traffic"] if result.sampled else []  # only where the queries were drawn from a log
+    # Where the queries were drawn from a log: the mean difference that is not weighted by searches, and the share
+    # of the searches of the segment whose queries have a value for both systems.
+    header += ["plain", "traffic"] if result.sampled else []
     header += [*FIELDS, "why", *made_by]
     with_words = (row | {"why": documents.in_words(row["why"])} for row in rows(result, on_segments))
     return documents.table_of(header, (row | made_by for row in with_words))

@@ -128,14 +128,14 @@ class Changes:
 
         The number is 0 for a system with the same rankings in both, whose scores alone differ.
         """
-        before, after = map(runs_of, self.both)
+        before, after = map(runs_of, self.both)  # the run file of each system, by the name of the system
         counts: dict[str, int] = {}
-        for name in self.systems.shared:
-            if before[name].sha256 != after[name].sha256:
-                old = _ranked(self.first, before[name].name)
-                new = _ranked(self.second, after[name].name)
+        for system in self.systems.shared:
+            if before[system].sha256 != after[system].sha256:
+                old = _ranked(self.first, before[system].name)
+                new = _ranked(self.second, after[system].name)
                 # A ranking that one of them lacks is None there, and so differs.
-                counts[name] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
+                counts[system] = sum(old.get(query) != new.get(query) for query in old.keys() | new.keys())
         return counts
 
     @property

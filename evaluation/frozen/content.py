@@ -263,18 +263,19 @@ class Judged:
             if row is not None:
                 if by_query[row] is not no_ranking:
                     raise Broken(f"{system.run}: the lines of query {query!r} are not together.")
-                by_query[row] = self._numbered(row, keys), np.array(scores), _tiebreak(keys)
+                by_query[row] = self._numbers_of(row, keys), np.array(scores), _tiebreak(keys)
         length = np.array([len(documents) for documents, _, _ in by_query], np.int64)
         present = length > 0
         # An empty ranking has no line in the file. The system's settings name its query.
         present[[self.place[query] for query in system.empty if query in self.place]] = True
         offsets = np.append(0, np.cumsum(length))
-        # `concatenate` needs one array at least: the empty one before the others, for a collection without
-        # queries.
-        documents, all_scores, tiebreak = map(np.concatenate, zip(no_ranking, *by_query, strict=True))
+        # For each column the arrays of all queries. The empty one of `no_ranking` comes first, since `concatenate`
+        # needs one array at least, and a collection can have no queries.
+        columns = zip(no_ranking, *by_query, strict=True)
+        documents, all_scores, tiebreak = map(np.concatenate, columns)
         return Rankings(offsets, documents, all_scores, present=present, tiebreak=tiebreak, gaps=system.gaps)
 
-    def _numbered(self, row: int, documents: list[str]) -> np.ndarray:
+    def _numbers_of(self, row: int, documents: list[str]) -> np.ndarray:
         """The numbers of the documents of one ranking, int64[documents]: unjudged ones follow the judged ones.
 
         Those of unjudged documents hold within this ranking alone.

@@ -154,7 +154,8 @@ def _expected_settings(
     first; systems: the names of those that are frozen; used: the machines whose grades help to estimate.
     ValueError where no measure has expected values, and where these need a system that is not frozen.
     """
-    # Expected values are about the systems that the collection's order of pairs compares: chosen ones, or all.
+    # Expected values are about all systems or, where the order of rating was made to decide between chosen systems
+    # (the decisive order), about these.
     needed = set(systems_of(collection) or collection.systems.values_list("name", flat=True))
     if not needed <= set(systems):
         raise ValueError("expected values rest on the rankings of all systems: leave out --system.")

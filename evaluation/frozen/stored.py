@@ -77,6 +77,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     Four database queries.
     """
     settings, facts = settings_of(frozen), about(frozen)
+    # `lines_of` returns a function, from the name of a file to its lines.
     queries = content.read_queries(lines_of(frozen)(content.QUERIES))
     systems = tuple(system.system for system in settings.systems)
     shape = (len(queries), len(settings.measures) * len(systems))  # a column for each measure and system
@@ -88,6 +89,7 @@ def evaluation_of(frozen: FrozenEvaluation) -> Evaluation:
     # Without ratings, values of grades, and rankings: numbers that are stored need none.
     data = Record(facts.collection, queries, systems, None, values=None, rankings={}, left_out_queries=left_out)
     return Evaluation(
+        # The settings have all options, and no profile: it decides no number, so it is among the circumstances.
         asked=replace(settings.asked, profile=facts.profile),
         measures=settings.measures,
         table=Columns(data, arrays),

@@ -91,7 +91,7 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
     Where the address names none of these, the defaults of the collection hold. An address that names one takes the
     rest from DEFAULTS instead, so that its numbers stay when the collection gets other defaults.
     """
-    texts = named_in(request)
+    texts = option_texts_in(request)
     # The reader chose "grade" for unjudged documents, and left the text field for that grade empty.
     if texts.get("unjudged") == "grade":
         missing = "the grade that is assumed for them is missing; 0 or 1, for example."
@@ -102,7 +102,7 @@ def asked_in(request: HttpRequest, collection: Collection) -> Asked:
         return Asked.of(collection, **texts)
 
 
-def named_in(request: HttpRequest) -> dict[str, str]:
+def option_texts_in(request: HttpRequest) -> dict[str, str]:
     """The measure, profile and options that the address names, as texts by name."""
     named = {name: request.GET[name] for name in ("measure", "profile") if request.GET.get(name)}
     return named | panel.values_in(request.GET)
@@ -165,9 +165,10 @@ def with_options(*names: str, many: Iterable[str] = (), redirects: bool = True) 
                 if "panel" in request.GET:
                     return redirect(request.path + query_of_panel(request, collection))
                 asked = asked_in(request, collection)
-                is_page_without_options = is_page and request.method == "GET" and not named_in(request)
-                # The new address names the default options of the collection, and has all other parameters.
-                if redirects and asked.has_own_defaults and is_page_without_options:
+                is_page_without_options = is_page and request.method == "GET" and not option_texts_in(request)
+                # The address stands for the default options of the collection, which can change. The new address
+                # names them, so that it keeps its numbers. It has all other parameters, too.
+                if redirects and asked.collection_has_defaults and is_page_without_options:
                     others = parameters_without(request, OPTION_PARAMETERS)
                     return redirect(request.path + query_string([*asked.texts, *others]))
                 return view(request, collection, asked, **kwargs)
@@ -255,9 +256,10 @@ def form_for(request: HttpRequest, collection: Collection, asked: Asked | None) 
     grades = list(collection.grades.all())
     controls = panel.controls(shown_options, profile_options, [grade.plain for grade in grades])
     other_parameters = kept_in(request)
-    parts_of_profile = [("measure", measure), ("profile", profile), *other_parameters]
-    has_own_defaults = bool(collection.default_options)  # then an address that names nothing stands for these
-    query_of_profile = short_query_string(parts_of_profile, with_measure=has_own_defaults)
+    parts_without_options = [("measure", measure), ("profile", profile), *other_parameters]
+    # In a collection with default options of its own, an address that names nothing stands for these. So there the
+    # measure is always named.
+    query_of_profile = short_query_string(parts_without_options, with_measure=bool(collection.default_options))
     return {
         "measure": measure,
         "offered": OFFERED_MEASURES,

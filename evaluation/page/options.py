@@ -158,9 +158,10 @@ def in_force(asked: Asked) -> list[dict]:
     measure, phrases = asked.measure, _phrases(asked)
     # The base of the logarithm has no phrase of its own: that of the discount has it.
     departing = {"discount" if name == "log_base" else name for name in asked.departing}
-    # OF_SOME: the options that only some measures read. All of them have phrases: log_base is none of them.
+    # OF_SOME: the options that only some measures read. Each of them is in `phrases`.
     unused = set(OF_SOME) - set(MEASURES[measure.name].reads)
     params = dict(measure.params)
+    # Each measure with dcg= reads gain and discount. RBP has rel=, and does not read relevant_from.
     if "dcg" in params:
         departing -= {"gain", "discount"}
         phrases |= {name: f"{phrases[name]}, by dcg={params['dcg']}" for name in ("gain", "discount")}

@@ -56,6 +56,7 @@ def _respond(view: View, section: str, request: HttpRequest, collection: Collect
     is_small = rankings_of(collection, version) < LARGE_FROM_RANKINGS
     # Only the first steps are in NEXT_STEP. An address with ?chart= is that of a picture.
     if is_small or was_made or step not in NEXT_STEP or "chart" in request.GET:
+        # For a picture, too, the view computes the whole page, and then draws one chart of it.
         response = view(request, collection, asked)
         cache.small_value(collection, version_without_ratings, key, lambda: True)
         return response

@@ -15,23 +15,25 @@ def means_chart(evaluation: Evaluation, most: int | None = None) -> Chart:
     most: how many systems it shows at most, those with the highest means; None: all. The chart of expected means
     always shows all.
     """
-    if expected := evaluation.expecting.interval:
+    if expected := evaluation.expecting.with_intervals:
         return _expected_chart(evaluation, expected)
     shown = evaluation.standings[:most]  # the highest mean first
     means = ", ".join(f"{standing.system} {decimals(standing.mean)}" for standing in shown)
     alt_text = f"Mean {evaluation.asked.measure} by system, highest first: {means}."
     # low, high: the 95 % interval; lowest, highest: what the mean can still become once all is judged.
     numbers = ("mean", "low", "high", "lowest", "highest", "queries")
+    # The text above names a system without a mean, with a dash. There is no dot to draw for it.
     with_mean = [standing for standing in shown if standing.mean is not None]
     leader = evaluation.standings[0].system
     rows = [as_row(standing, *numbers, leader=standing.system == leader) for standing in with_mean]
+    # neutral_mean: the mean score of an empty list; None where it is 0 or not known.
     spec = charts.means(rows, bounded=evaluation.asked.bounded, neutral=evaluation.neutral_mean)
     return Chart("means", spec, alt_text)
 
 
 def means_caption(evaluation: Evaluation) -> str:
     """The caption of a picture file of the means: what its marks are, and below that the measure and options."""
-    if expected := evaluation.expecting.interval:
+    if expected := evaluation.expecting.with_intervals:
         intervals = "90 % interval for missing judgments"
         return f"Dots are expected means, lines their {intervals}.\n{expected.measure} {expected.options}"
     about = about_interval(evaluation.sampled)

@@ -111,13 +111,15 @@ class Compared:
 
         The last are the fields of `significance.Comparison`. Some others are only where they have a meaning:
         `drawn`, `plain` and `traffic` for queries drawn from a log, `lowest` and `highest` with bounds, which can
-        also withdraw the verdict, and those of `Expected.between`.
+        also withdraw the verdict, and those of `Expected.between`. drawn: how many of the queries have sampling
+        error; plain: the mean difference, not weighted by searches; traffic: the share of all searches that the
+        common queries have.
         """
         rows = []
         for (baseline, system), result, bounds in zip(self.pairs, self.tests.pairs, self.bounds, strict=True):
             row: dict = {"measure": str(self.measure), "baseline": baseline, "system": system}
             row["queries"] = self.tests.queries
-            # Of all queries, since `traffic` is the share of their searches that the common queries have.
+            # The sample of all queries, not of the common ones: `traffic` is a share of the searches of all.
             if sampled := self.evaluation.sampled:
                 row["drawn"] = self.tests.drawn
                 row |= plain_and_traffic(self.difference(baseline, system), sampled)
@@ -253,11 +255,10 @@ def every_query(comparisons: Sequence[Compared]) -> documents.Table:
 
     reason: "counted", or why the query is left out of the comparison.
     """
-    header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     rows = []
     for compared in comparisons:
         asked, measure = compared.evaluation.asked, compared.measure
-        made_by = [asked.profile, asked.fingerprint_of(measure)]
+        profile_and_options = [asked.profile, asked.fingerprint_of(measure)]
         for pair in compared.pairs:
             # `values` and `difference_by_query` have all queries, in the order of the record.
             values = compared.evaluation.counting(pair, measure).tolist()  # [queries, 2]
@@ -265,7 +266,8 @@ def every_query(comparisons: Sequence[Compared]) -> documents.Table:
             for values_of_query, (query, difference) in zip(values, difference_by_query.items(), strict=True):
                 reason = compared.why_left_out.get(query, REASONS[COUNTED])
                 cells = [*map(documents.none_for_nan, values_of_query), difference, reason]
-                rows.append([str(measure), *pair, query, *cells, *made_by])
+                rows.append([str(measure), *pair, query, *cells, *profile_and_options])
+    header = ["measure", "baseline", "system", "query", "baseline_value", "system_value", "difference", "reason"]
     return [*header, "profile", "options"], rows
 
 

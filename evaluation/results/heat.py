@@ -64,7 +64,8 @@ def rows(evaluation: Evaluation, grid: Shaded) -> list[dict]:
     queries = evaluation.table.record.queries[["pk", "key", "text"]].itertuples(index=False)
     result = []
     for place, query in enumerate(queries):
-        values, why = grid.value[place], grid.why[place]  # [systems]
+        # By system. below_empty_list: whether the value is below the score of an empty list.
+        values, why = grid.value[place], grid.why[place]
         below_empty_list, shades = grid.below_empty_list[place].tolist(), grid.shade[place].tolist()
         counted_values = values[why == ""]
         facts = zip(map(none_for_nan, values.tolist()), below_empty_list, shades, why.tolist(), strict=True)
@@ -125,7 +126,8 @@ def picture(evaluation: Evaluation, grid: Shaded) -> dict:
     context = {"key": legend(evaluation, grid), "alt_text": alt_text, "ends": ends_of_queries(measure)}
     if queries * systems > MOST_CELLS:
         return context | {"lines": lines(evaluation, grid.shade[order]), "queries": queries}
-    # In pixels: 3 for each query, and 90 for the names of the systems. Up to 60 queries fit on every screen.
+    # In pixels: 3 for each query, and 90 for the names of the systems, but never below 280, which 61 to 63 queries
+    # would be. Up to 60 queries fit on every screen.
     least_width = max(280, 3 * queries + 90) if queries > 60 else None
     rows_of_record = rows(evaluation, grid)
     spec = chart(evaluation, [rows_of_record[place] for place in order])
@@ -138,7 +140,7 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
     rows: of the queries to show, as from the function `rows`, in the order of the chart.
     """
     # One call of `reverse` serves all queries: it gets 0 for the pk, which is cut out. That is the last 0 of the
-    # address, since the slug may have one, too.
+    # address, since the slug may have one, too. `keep` is the query string with measure and options.
     before, after = reverse("query", args=[evaluation.collection, 0]).rsplit("0", 1)
     queries = [
         {"query": row["key"], "text": row["text"], "url": f"{before}{row['pk']}{after}{evaluation.asked.keep}"}
@@ -148,6 +150,8 @@ def chart(evaluation: Evaluation, rows: Sequence[dict]) -> dict:
     for row in rows:
         for name, cell in zip(evaluation.names, row["values"], strict=True):
             cells.append({"query": row["key"], "system": name} | _value_and_look(cell))
+    # top: the value at the end of the scale of shades; ends: what the first and the last query are called, such as
+    # "easiest" and "hardest".
     return charts.heat_map(
         cells,
         queries,

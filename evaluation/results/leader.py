@@ -74,7 +74,7 @@ def rows_against(baseline: str, result: Compared) -> list[dict]:
             # Not known. Either there is no estimate (None), or it is 0: there are already as many queries as would
             # show such a difference with a good chance, and still there is no verdict.
             row["lacking"] = ""
-        # A difference that all queries share is 0 where none is won or lost.
+        # Both ends are equal where differences show no sampling error. All are 0 if no query is won or lost.
         row["why_equal_ends"] = ALL_THE_SAME if row["wins"] or row["losses"] else NONE_DIFFERS
     # Rows without a difference come last.
     return sorted(rows, key=lambda row: (row["difference"] is None, -(row["difference"] or 0), row["system"]))
@@ -97,8 +97,9 @@ def leading(evaluation: Evaluation, most: int | None = None) -> SafeString:
     measure = evaluation.asked.measure
     # best: the systems with the highest mean; further members are for _lead.html alone.
     context = highest(evaluation.means) if evaluation.means else {"best": []}
-    context |= {"measure": measure, "degree": degree(measure)}
-    selection = best_first(list(evaluation.means), most)  # None: there is no other system to test
+    context |= {"measure": measure, "degree": degree(measure)}  # degree: better, or only higher
+    # `means` is by name, the highest first. None: there is no other system to test.
+    selection = best_first(list(evaluation.means), most)
     # Where several systems share the highest mean, none is the best, and nothing is tested.
     if selection and len(context["best"]) == 1:
         rows = rows_against(selection.baseline, tested(evaluation, selection))
@@ -129,7 +130,8 @@ def by_verdict(rows: Sequence[Mapping]) -> dict:
         "beyond": systems[HIGHER],
         "below": systems[LOWER],
         "queries": queries,
-        # drawn: of queries from a log, those that were not taken for certain.
+        # A test needs queries with sampling error. Of a sample from a log, these are the ones that were drawn by
+        # chance (`drawn`), and not those that were taken for certain.
         "few": rows[0].get("drawn", queries) < FEWEST,
         "fewest": FEWEST,
     }

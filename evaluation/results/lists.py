@@ -70,8 +70,9 @@ def came(rank: int, before: int | None) -> str:
 
 
 def ideal_list(explanation: Explanation, documents: dict[int, Document], cutoff: int | None) -> dict:
-    """The context of the ideal list: SHOWN_RANKS rows of it at most, with empty rows down to the cutoff.
+    """The context of the ideal list: SHOWN_RANKS rows of it at most.
 
+    A list that is shorter than the cutoff has empty rows down to it, but none for a cutoff above SHOWN_RANKS.
     more: how many ranks are not shown; total: the DCG; value: the nDCG, 1 or, where it is undefined, None. cutoff:
     None for no empty rows.
     """

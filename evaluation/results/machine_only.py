@@ -57,6 +57,7 @@ def alone_of(collection: Collection, asked: Asked, beside: tuple[Measure, ...] =
             results.append(Alone(machine_in_use.machine, len(judgments.grade), evaluation))
         return results
 
+    # `without_ratings`: new ratings do not invalidate the cached value.
     return cache.without_ratings(collection, ("alone", machines, without_rules, beside), score_by_each)
 
 

@@ -69,7 +69,8 @@ def table_rows(splits: Sequence[Difference], discounts: Mapping[int, float]) -> 
     splits: from the same first system; discounts: by rank.
     """
     depth = max(len(split.parts) for split in splits)
-    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)  # of the bars
+    # Of single ranks. `bar` cuts the bar of a row with a larger difference, such as the sum of the rest.
+    widest = max((abs(part.difference) for split in splits for part in split.parts), default=0.0)
     rows = []
     # With negative gains the worst list, whose nDCG is 0, can be worse than an empty one: that is then above 0.
     empty_lists = [split.of_empty_list for split in splits]
@@ -123,11 +124,12 @@ def sentence(first: str, second: str, split: Difference) -> SafeString:
 
     B is the list with the lower value of the two, and A the one with the higher value.
     """
-    # A difference is that of `second` minus `first`; the sign makes it that of `lower` minus `higher`.
+    # Differences are `second` minus `first`. Times `sign` they are `lower` minus `higher`: below 0 `lower` loses.
     lower, higher, sign = (first, second, -1) if split.difference > 0 else (second, first, 1)
     steps = [(part.rank, sign * part.difference) for part in split.parts]
     losses = steps_in_words([(rank, step) for rank, step in steps if step < 0])
     wins = steps_in_words([(rank, step) for rank, step in steps if step > 0])
+    # Of the ranks alone: the values can still start apart, see `head_start`.
     if not (losses or wins):
         return format_html("<bdi>{}</bdi> and <bdi>{}</bdi> gain the same at every rank.", lower, higher)
     text = format_html("Against <bdi>{}</bdi>, <bdi>{}</bdi> loses {}", higher, lower, losses or "at no rank")

@@ -63,8 +63,9 @@ def reasons(lower: SystemList, higher: SystemList, documents: Mapping[int, Docum
         if loss[pk] < LEAST_VISIBLE or pk not in documents:
             continue
         title = Truncator(str(documents[pk])).chars(TITLE_LETTERS)
-        # Only the first branch has documents that `higher` lacks, since these are a loss only where they do harm.
-        # One that is at the same rank in both lists has no phrase.
+        # A document that `higher` lacks is a loss only if it adds less than 0 to `lower`. So the first branch has
+        # it, and the other two find theirs in `higher_rows`. One at the same rank in both lists has no phrase: it
+        # can be a loss under ties=average, where a document has the mean gain of those tied with it.
         if pk in lower_rows and lower_rows[pk].contribution < 0:
             row = lower_rows[pk]
             yield format_html("“<bdi>{}</bdi>” ({}) does harm at rank {}", title, number(row.grade, 2), row.rank)

@@ -33,7 +33,7 @@ class Asked:
     adjudications: str = ADJUDICATIONS
     systems: tuple[str, ...] | None = None  # None: all, including later ones
     left_out: int = 0  # how many raters are left out, so that every number says so
-    has_own_defaults: bool = False  # of the collection: then addresses always name the measure
+    collection_has_defaults: bool = False  # options of its own: then addresses always name the measure
 
     @classmethod
     def of(
@@ -76,7 +76,7 @@ class Asked:
             adjudications=adjudications,
             systems=tuple(systems or ()) or None,
             left_out=collection.left_out if collection else 0,
-            has_own_defaults=bool(collection and collection.default_options),
+            collection_has_defaults=bool(collection and collection.default_options),
         )
 
     @property
@@ -139,7 +139,7 @@ class Asked:
 
         It names an option in a collection with defaults of its own, so that its numbers stay when these change.
         """
-        return short_query_string(self.texts, with_measure=self.has_own_defaults)
+        return short_query_string(self.texts, with_measure=self.collection_has_defaults)
 
     @property
     def keep_expected(self) -> str:

@@ -128,7 +128,7 @@ class Expected:
         }
 
     @property
-    def named_machines(self) -> str:
+    def machines_in_words(self) -> str:
         """The sentences that name the machines in the model and in triage; "" where there are none."""
         sentences = []
         if self.machines:
@@ -274,14 +274,14 @@ class Expecting:
         return self.why == TOO_LARGE
 
     @property
-    def interval(self) -> Expected | None:
+    def with_intervals(self) -> Expected | None:
         """The expected values if they have intervals."""
         return self.expected if self.expected and not self.expected.without else None
 
     @property
     def headline(self) -> Expected | None:
         """The expected values if a page shows them first, since the decisive order biases the plain ones."""
-        expected = self.interval
+        expected = self.with_intervals
         return expected if self.decisive and self.rounds and expected and not expected.final else None
 
     def misleads(self, asked: Asked, judged: Iterable[float | None]) -> bool:

@@ -83,9 +83,9 @@ def comparison_in(
     for row in rows:
         parameters = [*hidden(request), ("baseline", row["baseline"]), ("system", row["system"])]
         row["url"] = reverse("differences", args=[collection.slug]) + query_string(parameters)
-        if expected.interval:
-            row.update(expected.interval.between(row["baseline"], row["system"]))
-    also_expected = {"expected": "1"} if expected.interval else {}  # for links to pages that show them, too
+        if expected.with_intervals:
+            row.update(expected.with_intervals.between(row["baseline"], row["system"]))
+    also_expected = {"expected": "1"} if expected.with_intervals else {}  # for links to pages that show them, too
     pairs = [(row["baseline"], row["system"]) for row in rows]
     by_machines = scores_by_machine(collection, asked)  # by the grades of language models alone
     judged_shares = [result.evaluation.standing(name).judged for name in selection.systems]
@@ -115,28 +115,28 @@ def comparison_in(
 
 
 def gate_in(collection: Collection, asked: Asked, selection: Selection) -> dict:
-    """The context of _gate.html, where one of two systems is a baseline that a person chose; else {}.
+    """The context of _gate.html, where one of two selected systems is a baseline that a person chose; else {}.
 
     The gate tells whether a release is worse than baselines by more than a margin. Here the release is the other
-    system. `against`: the row of the gate about this baseline; `no_gate`: why there is no gate, since a baseline
-    was deleted.
+    system. `against`: the row of the gate about this baseline. `no_gate`: the reason why there is no gate, that a
+    baseline was deleted, whichever systems are selected.
     """
     try:
-        chosen = record.baselines(collection)
+        baselines = record.baselines(collection)
     except ValueError as error:
         return {"no_gate": str(error)}
     if len(selection.systems) != 2:
         return {}
     first, second = selection.systems
-    if first not in chosen and second not in chosen:
+    if first not in baselines and second not in baselines:
         return {}
     # Of two baselines the first is taken as the baseline, and the second as the release.
-    baseline, release = (first, second) if first in chosen else (second, first)
-    baselines = [name for name in chosen if name != release]  # all that the release is compared with
+    baseline, release = (first, second) if first in baselines else (second, first)
+    anchors = [name for name in baselines if name != release]  # all that the release is compared with
 
-    make = partial(gate_of, collection, asked, release, anchors=baselines, most_pairs=MOST_PAIRS)
+    make = partial(gate_of, collection, asked, release, anchors=anchors, most_pairs=MOST_PAIRS)
     # From the cache, as expected gains take seconds for a large pool.
-    gate = cache.small_value(collection, record.version(collection), ("gate", asked, release, *baselines), make)
+    gate = cache.small_value(collection, record.version(collection), ("gate", asked, release, *anchors), make)
     row_by_baseline = {row["anchor"]: row for row in gate["anchors"]}
     return {"gate": gate, "against": row_by_baseline[baseline]}
 

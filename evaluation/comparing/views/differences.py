@@ -23,7 +23,6 @@ from ...page.downloads import Files, files
 from ...page.numbers import decimals
 from ...results import comparison
 from ...results.comparison import Compared
-from ...results.leader import Selection, tested
 from ...scores import Asked, Evaluation
 from ...scores.asked import query_string
 from ...significance import ALPHA, FEWEST
@@ -103,12 +102,12 @@ def pair_in(request: HttpRequest, evaluation: Evaluation) -> tuple[str, str] | N
 
 
 def compared(evaluation: Evaluation, pair: tuple[str, str]) -> tuple[Compared, list[OnSegment]]:
-    """The pair, (baseline, system), compared on all queries and on each segment, cached with the scores.
+    """The pair, (baseline, system), compared on all queries and on each segment, both cached with the scores.
 
     A segment is a set of queries with the same tag, or of about the same length.
     """
     baseline, system = pair
-    result = tested(evaluation, Selection(baseline, (system,), named=True, all_pairs=False))
+    result = comparison.of_page(evaluation, baseline, (system,), all_pairs=False)  # from the cache where possible
     table = evaluation.table
 
     def compare_on_segments() -> list[OnSegment]:

@@ -89,8 +89,8 @@ TRIAGE = (
 
 def test_machines_are_named_as_plain_text_that_pages_escape():
     machine = Machine("<i>", 2, "m", "0" * 64)
-    assert (expected().named_machines, expected(machines=[machine]).named_machines) == ("", PREDICTING)
+    assert (expected().machines_in_words, expected(machines=[machine]).machines_in_words) == ("", PREDICTING)
     told = expected(machines=[machine], triage=["<j>", "k"])
-    assert told.named_machines == f"{PREDICTING} {TRIAGE}"
-    shown = told.named_machines.replace("<", "&lt;").replace(">", "&gt;")
+    assert told.machines_in_words == f"{PREDICTING} {TRIAGE}"
+    shown = told.machines_in_words.replace("<", "&lt;").replace(">", "&gt;")
     assert fragment("_expected_caveats", expected_means=told) == f'<p class="soft">{shown}</p>'

@@ -69,6 +69,7 @@ def _curves(evaluation: Evaluation) -> Chart | None:
     name = evaluation.asked.uncut  # of the measure, without a cutoff
     # The standings of all systems at all cutoffs, for the numbers of queries in the caption.
     rows = [row for _, standings in evaluation.across(measures) for row in standings if row.mean is not None]
+    # plain_fingerprint_of: without `est`, since these means are no expected ones. degree: better, or only higher.
     return replace(
         chart,
         title=f"Mean {name}@k for k from {first.cutoff} to {last.cutoff}",

@@ -25,7 +25,10 @@ from . import comparisons
 
 
 def methods(frozen: FrozenEvaluation, evaluation: Evaluation, tests: Compared | None) -> str:
-    """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests."""
+    """The paragraph for a methods section: systems, collection, judgments, measure, options, means and tests.
+
+    Where expected values were frozen, which are what means become once all is judged, they follow the means.
+    """
     settings, facts = settings_of(frozen), about(frozen)
     sentences = [
         _what(facts, evaluation),
@@ -79,6 +82,7 @@ def _expected(evaluation: Evaluation) -> list[str]:
 
     An expected value is what a mean becomes once all pairs are judged, estimated from the pairs judged so far. A
     plain mean has unjudged documents as gain 0. `est` names the kind of estimate, as in fingerprints of options.
+    The last sentences name the machines whose grades help to predict judgments or to draw pairs, if there are any.
     """
     expected = evaluation.expected.get(evaluation.measures[0])
     if expected is None:
@@ -98,8 +102,8 @@ def _expected(evaluation: Evaluation) -> list[str]:
         f" {counted(expected.rounds, 'round', 'rounds')}.",
         f"Expected once all are judged{method}: {', '.join(means)}.",
     ]
-    if expected.named_machines:
-        sentences.append(expected.named_machines)
+    if expected.machines_in_words:
+        sentences.append(expected.machines_in_words)
     return sentences
 
 

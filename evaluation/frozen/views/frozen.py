@@ -160,6 +160,7 @@ def frozen_evaluation(request: HttpRequest, collection: Collection, sha: str) ->
         "described": options.in_force(frozen.settings_of(stored).asked),
         "other_measures": other_measures,
         "other_means": evaluation.across(other_measures),
+        # The figures at the end of the page. The chart of means stands above them, with the table of means.
         "figures": [chart for chart in all_charts if chart.id != "means"],
         "charts": {chart.id: named(chart, stored) for chart in all_charts},
         "link": FrozenLink.objects.filter(frozen=stored).first(),
@@ -180,7 +181,7 @@ def named(chart: Chart, stored: FrozenEvaluation) -> Chart:
 
 @readers_page
 @downloads.made_in_turn
-@takes("raw", is_page=False)
+@takes("raw", is_page=False)  # raw: see `table_response`
 def frozen_file(
     request: HttpRequest, collection: Collection, sha: str, ending: str, what: str = ""
 ) -> HttpResponse:

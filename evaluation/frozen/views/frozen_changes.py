@@ -121,8 +121,9 @@ def by_query(
     evaluations: Sequence[Evaluation],
     measure: str,
 ) -> dict:
-    """The context of the differences by query of one system, the largest rise or fall first.
+    """The context of the differences by query of one system: a table, and a chart of the MOST_BARS largest.
 
+    The table has the largest rise or fall first; the chart goes from the largest rise to the largest fall.
     ?system= chooses the system, by default that with the highest mean in the second of the two evaluations.
     """
     _, after = evaluations

@@ -63,7 +63,7 @@ def content(stored: FrozenEvaluation) -> dict:
         "about": frozen.about(stored),
         "measure": str(measure),
         "sampled": evaluation.sampled,
-        "degree": words.degree(measure),
+        "degree": words.degree(measure),  # best, or only highest
         # All systems are tested, also those that the page does not show: with fewer, a verdict could be another.
         "lead": leading(evaluation, len(standings)),
         "standings": standings[:MOST_SYSTEMS],

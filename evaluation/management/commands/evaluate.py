@@ -200,7 +200,7 @@ def missing_steps(evaluation: Evaluation) -> list[str]:
 def expected_notes(evaluation: Evaluation) -> list[str]:
     """The lines on expected values: reasons for missing intervals by measure, and the machines in the model."""
     without = {measure: expected.without for measure, expected in evaluation.expected.items()}
-    machines = dict.fromkeys(expected.named_machines for expected in evaluation.expected.values())
+    machines = dict.fromkeys(expected.machines_in_words for expected in evaluation.expected.values())
     lines = [f"The expected {measure} has no interval: {reason}." for measure, reason in without.items() if reason]
     return lines + [line for line in machines if line]
 

@@ -57,8 +57,8 @@ def overview(request: HttpRequest, collection: Collection, asked: Asked) -> Http
 def results(collection: Collection, asked: Asked, expected: bool) -> dict:
     """The context about scores. It is the same for all readers until the collection changes, so that it is cached.
 
-    expected: whether the address asks for expected values; after rounds, which draw pairs to be judged, a page has
-    them without that, too.
+    expected: whether the address asks for expected values. A collection that drew rounds of pairs to be judged has
+    them on the page in any case.
     """
     other_measures = [*asked.cumulative, *asked.at_cutoffs]
     evaluation = evaluated(collection, asked, other_measures, bounded_measures(collection, asked), judgments=True)
@@ -76,7 +76,8 @@ def results(collection: Collection, asked: Asked, expected: bool) -> dict:
         "alpha": alpha,
         # Alpha as a word; "" where there is no alpha, or too few pairs to go by.
         "agreement": "" if alpha["few"] or alpha["value"] is None else word(alpha["value"]),
-        "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,  # for bounds
+        # Whether bounds are defined but take too long here: see `bounded_measures`.
+        "too_large": scores.has_bounds(asked.measure) and not evaluation.bounds,
         "unjudged_words": options.unjudged(asked.measure, asked.options) if asked.reads_judgments else "",
         "cautions": cautions(effective(asked.measure, asked.options), evaluation.judgments.grade),
         "described": options.in_force(asked),
@@ -109,7 +110,8 @@ def charts_and_tables(evaluation: Evaluation) -> dict:
 
     wins: how many queries each system wins; heat: the heat map of queries by systems; heads, matrix: the columns
     and the rows of the same numbers as a table; curve: the standings of each system at the cutoffs; gains: the
-    standings in CG, DCG and IDCG; gain_labels: of those measures with other options than the asked one.
+    standings in CG, DCG and IDCG; gain_labels: measure and options of each of these whose options in force are not
+    those of the asked measure.
     """
     grid, cutoffs = heat.shaded(evaluation), cutoffs_of(evaluation)
     heat_map = heat.picture(evaluation, grid)
@@ -124,6 +126,7 @@ def charts_and_tables(evaluation: Evaluation) -> dict:
         "gain_labels": evaluation.asked.labels_beside(evaluation.asked.cumulative),
         "charts": {
             "means": means_chart(evaluation),
+            # A heat map with too many cells for a chart is drawn as lines.
             **({"heat": heat_map["chart"]} if "chart" in heat_map else {}),
             **curves_chart(evaluation, cutoffs),
         },

@@ -30,8 +30,8 @@ from ..side_by_side import MOST_LISTS, beside, chosen_in, explanations_of, kept
 def query(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The page: the lists of the chosen systems side by side, and how their values were computed."""
     query = get_object_or_404(Query, collection=collection, pk=pk)
-    measures, bounded = page_measures(asked), bounded_measures(collection, asked)
-    evaluation = evaluated(collection, asked, measures, bounded, judgments=True)
+    with_bounds = bounded_measures(collection, asked)  # what a value can still become once the pool is judged
+    evaluation = evaluated(collection, asked, page_measures(asked), with_bounds, judgments=True)
     pks = evaluation.table.record.queries["pk"].tolist()
     place = pks.index(query.pk)  # the row of the query in all arrays
     rows = standings(evaluation, place)

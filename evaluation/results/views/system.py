@@ -114,7 +114,11 @@ def query_rows(evaluation: Evaluation, system: System) -> list[dict]:
 
 @files()
 def system_files(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> Files:
-    """The CSV has a row for each query; the JSON is that of `evaluate --system NAME --per-query`."""
+    """The CSV has a row for each query, in the asked measure, with the number of its judgments.
+
+    The JSON is that of `evaluate --system NAME --per-query` in several measures. It also says how many ratings
+    were given to an older text of their document.
+    """
     system = get_object_or_404(System, collection=collection, pk=pk)
     of_system = replace(asked, systems=(system.name,))
     return Files(
