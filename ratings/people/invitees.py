@@ -15,6 +15,7 @@ LONGEST_NAME = 150  # characters
 SHOWN_CHARACTERS = 40  # of a line, in a refusal
 # A NUL, a byte order mark, and a blank without width: a table that removes them.
 INVISIBLE_CHARACTERS = str.maketrans("", "", "\x00\ufeff\u200b")
+AROUND_A_NAME = re.compile(r"^[\s,;]+|[\s,;]+$")
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 ADDRESS = re.compile(r"<([^<>]+)>")  # of “Frida <f@example.org>”
 
@@ -24,8 +25,8 @@ def invitees(text: str, collection: Collection) -> list[str]:
 
     Raises ValidationError with a sentence for each line at which nobody can be invited, and its cure. Two queries.
     """
-    # Characters that nobody sees are removed, and so are separators at the ends of a line.
-    cleaned = [line.translate(INVISIBLE_CHARACTERS).strip().strip(",; \t") for line in text.splitlines()]
+    # Characters that nobody sees are removed, and so are blanks and separators at the ends of a line.
+    cleaned = [AROUND_A_NAME.sub("", line.translate(INVISIBLE_CHARACTERS)) for line in text.splitlines()]
     lines = [(number, line) for number, line in enumerate(cleaned, 1) if line]
     names = list(dict.fromkeys(line for _, line in lines))  # each once, in their order
     if not names:

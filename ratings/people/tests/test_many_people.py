@@ -11,6 +11,7 @@ from ratings.collection import putting_away
 from ratings.desk import queue
 from ratings.models import AuditEvent, Invitation, Rater, Role
 from ratings.people import members
+from ratings.people.invitees import invitees
 from ratings.tests.cast import grade, make_collection, make_member, make_pair, make_rater, signed_in, text
 
 pytestmark = pytest.mark.django_db
@@ -179,3 +180,8 @@ def test_who_did_not_come_gets_a_new_link_and_the_earlier_one_ends(world):
     again = Invitation.objects.get(pk=made[0][0].pk)
     assert "is a member already" in text(world.invitations("invite_again", again, new[1]))
     assert members.is_open(Invitation.objects.get(pk=new[1].pk))
+
+
+def test_a_name_is_the_same_when_it_is_read_again(world):
+    """Of a list pasted from a table: a new link finds the name that the first one stored."""
+    assert invitees("Bob\N{NO-BREAK SPACE};,\n Eva , ;", world.collection) == ["Bob", "Eva"]
