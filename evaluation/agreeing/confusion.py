@@ -23,7 +23,7 @@ def confusion(matrix: Mapping, grades: Mapping[float, str]) -> list[dict]:
     without any; `couples`: how many such pairs of grades there are. matrix: {"grades": their values, "pairs": the
     symmetric matrix of the numbers of pairs of grades}; grades: labels by value.
     """
-    counts = np.array(matrix["pairs"], np.float64).reshape(len(matrix["grades"]), -1)
+    counts = np.array(matrix["pairs"], np.float64)
     # A pair of different grades has two cells, one in the row of each. So in its only cell a pair of equal grades
     # counts twice.
     ordered = counts + np.diag(np.diag(counts))

@@ -138,7 +138,8 @@ def cached_order(collection: Collection, asked: scores.Asked, draws: int = RATER
         values_of_worlds, counted_of_worlds = zip(*worlds.scored(part), strict=True)
         return {"values": np.stack(values_of_worlds, axis=1), "counted": np.stack(counted_of_worlds, axis=1)}
 
-    # The arrays of all queries: those that `compute` returned now, joined with those that the cache had.
+    # By name, the arrays of all queries: those that `compute` returned now, joined with those that the cache had.
+    # `worlds` has settings and the pks of raters, but no ratings: a changed rating does not change the key.
     arrays = cache.columns(collection, version, source, ("order", worlds), compute).of
     values, counted = arrays["values"], arrays["counted"]
     means = [_means(values[:, world], counted[:, world]) for world in range(values.shape[1])]
@@ -201,10 +202,11 @@ def _means(values: np.ndarray, counted: np.ndarray) -> list[float]:
 
 
 def _order(collection: Collection, worlds: Worlds, data: Record, means: np.ndarray, queries: np.ndarray) -> Order:
-    """The order and its stability.
+    """The order of the systems by the asked measure, and its stability under other ratings.
 
-    means: float64[worlds, systems], in the order of `agreement.worlds`, all ratings first; queries: how many count
-    for each system with all ratings, int64[systems].
+    worlds: what is asked, as measure and options, and how the ratings are resampled. means: float64[worlds,
+    systems], where a world is a set of ratings: first all, then each resample, then those without each rater.
+    queries: how many count for each system with all ratings, int64[systems].
     """
     stability = None
     if data.systems:
@@ -282,10 +284,11 @@ def raters(agreed: Agreement) -> list[dict]:
     them. `why`: for each number that is None, the reason, which is the same for all numbers of a rater.
     """
     rows = []
-    for row in map(documents.numbers, agreement.each_rater(agreed.table)):
+    for row in map(documents.numbers, agreement.each_rater(agreed.table)):  # with None for nan
         if not row["ratings"] and not row["cannot"]:
             continue
-        if row["shared"]:  # only one: with two shared pairs or more all numbers are there
+        # With two shared pairs or more no number is None. So where a reason is used, `shared` is 0 or 1.
+        if row["shared"]:
             reason = SHARES_ONE
         else:
             reason = SHARES_NONE if row["ratings"] else GAVE_NONE

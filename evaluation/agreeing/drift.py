@@ -71,8 +71,13 @@ def row_of(pk: int, course: Course, grades: Sequence[float], checked: Checked) -
     """The row of a rater in the JSON document, without name and hints.
 
     course: the rater's grades over time beside those of others; grades: of the scale, each with its times in
-    `seconds`; checked: hits and times of all raters. `told`: whether the move from the earlier half to the later
-    one is significant. `by_chance`: whether the grades agree with those of others no more than grades by lot.
+    `seconds`; checked: hits and times of all raters.
+
+    `early`, `late`: the mean distance from the others' grades in the earlier and the later half; `shared_early`,
+    `shared_late`, `shared`: how many grades of a half, and of all, are of pairs that others graded, too; `moved`:
+    late minus early, with its 95 % interval from `low` to `high`; `told`: whether `moved` is significant;
+    `by_chance`: whether the grades agree with those of others no more than grades by lot; `why`: by name, the
+    reason for each of these numbers that is missing, and for periods where there are none.
     """
     names = ("ratings", "shared", "shared_early", "early", "shared_late", "late", "moved", "low", "high")
     return {name: documents.none_for_nan(getattr(course, name)) for name in names} | {
@@ -162,7 +167,8 @@ def hint_of_haste(pk: int, row: Mapping, checked: Checked, labels: Mapping[float
     """What is unusual in the times of a rater's grades, as a sentence without subject; "" for nothing.
 
     Where several hints apply, only the most serious one is returned: grades too fast for anybody to read, then
-    haste beside the others in some grades, then over all grades. Arguments: as for `hints`.
+    haste beside the others in some grades, then over all grades. pk: of the rater; row: as from `row_of`; checked:
+    the times of all raters, and by rater the number of grades that were too fast; labels: of the grades, by value.
     """
     if not checked.seconds:
         return ""
@@ -208,7 +214,9 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     """The lines of the CSV table for one rater's row of the JSON document, as dicts by column.
 
     A line has one number. The column `part` says what it is about: a half or a period of the grades, the pairs of
-    known grade (gold), the repeats, the seconds of a grade, or a hint. grades: lowest first.
+    known grade (gold), the repeats, the seconds of a grade, or a hint. A period is a run of the rater's grades in
+    the order of time: `first` and `last` are their numbers, from 1. Names with `shared` count grades of pairs that
+    others graded, too. grades: of the scale, lowest first.
     """
     why = row["why"]  # by name of the number that is missing
 
@@ -222,9 +230,9 @@ def lines(row: Mapping, grades: Sequence[float]) -> Iterator[dict]:
     for period in row["periods"]:
         cells = {name: period[name] for name in ("first", "last", "low", "high")}
         yield line("period", name="bias", value=period["bias"], n=period["shared"], **cells)
-        numbers = {"first": period["first"], "last": period["last"]}
+        first_and_last = {"first": period["first"], "last": period["last"]}
         for grade, count in zip(grades, period["given"], strict=True):
-            yield line("period", **numbers, grade=grade, name="given", value=count, n=sum(period["given"]))
+            yield line("period", **first_and_last, grade=grade, name="given", value=count, n=sum(period["given"]))
     for name in ("gold", "repeats"):
         answered = row[name]
         cells = {cell: answered[cell] for cell in ("n", "low", "high")}

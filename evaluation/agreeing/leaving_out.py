@@ -26,7 +26,8 @@ def effect_of(collection: Collection, rater: Rater, asked: Asked) -> dict[str, A
     """
     data, _ = scores.read(collection, asked)
     scale = record.scale(collection)
-    # Those of the rater count before, even if the rater is left out already. Set aside: others are asked instead.
+    # Those of the rater count before, even if the rater is left out already. A rating that is set aside counts in
+    # neither state: other raters are asked for its pair in place of its rater.
     counted = Rating.objects.filter(Q(rater__left_out_at=None) | Q(rater=rater), set_aside_at=None)
     ratings = record.ratings_in(collection, data, counted)
     is_by_rater = ratings.rater == rater.pk

@@ -86,13 +86,14 @@ def unjudged(night: Night) -> dict[tuple[int, int], int]:
     # In place of a baseline: compared with an empty list for each query, all documents of the night are at another
     # place.
     empty_lists = rankings_of([np.empty(0, np.uint32)] * len(pks))
-    baselines = list(data.rankings.values()) if asked.systems else [empty_lists]
+    baselines = list(data.rankings.values()) or [empty_lists]
     depth = depth_of(watch, asked)
     differing = [holes.ranked_differently(judgments, tonight, baseline, depth) for baseline in baselines]
     rows = pd.concat(map(holes.deciding, differing))
     # Nights keep the ids of documents that were deleted since: nobody can rate these.
     rows = rows[rows["document"].isin(list(watch.collection.documents.values_list("pk", flat=True)))]
     places = rows[["night", "baseline"]].min(axis=1).astype(int)  # at least one of the two is finite
+    # A document can have a row for each baseline. The column "query" has places in `pks`.
     return places.groupby([pks[rows["query"]], rows["document"]]).min().to_dict()
 
 

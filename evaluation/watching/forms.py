@@ -77,7 +77,7 @@ class WatchForm(forms.ModelForm):
         engines = self.fields["engine"]
         assert isinstance(engines, forms.ModelChoiceField)
         engines.queryset = collection.engines.all()
-        # Such a watch has a night whenever a command, or a call of the API, names a system with its rankings.
+        # A watch without an engine has a night whenever a command, or a call of the API, names a system.
         engines.empty_label = "none: after a call"
 
     def clean_days(self) -> list[int]:

@@ -19,8 +19,7 @@ def ranked_differently(judgments: Judgments, night: Rankings, baseline: Rankings
     A row for each, with the columns query (row of the record), document (pk), night and baseline (places from 1,
     or NOT_RETURNED). depth: down to which places are compared.
     """
-    lists = [_places(night, depth), _places(baseline, depth)]
-    places = pd.merge(*lists, how="outer", on=["query", "document"], suffixes=("_night", "_baseline"))
+    places = pd.merge(_places(night, depth), _places(baseline, depth), how="outer", on=["query", "document"])
     places.columns = pd.Index(["query", "document", "night", "baseline"])
     places = places.fillna(NOT_RETURNED)  # a document of one list alone has no place in the other
     query = places["query"].to_numpy()

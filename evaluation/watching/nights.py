@@ -146,14 +146,16 @@ def work(job: Job, progress: Progress) -> PullReport:
         raise ValueError("The watch or its engine was removed meanwhile")
     connection = connection_to(night.watch.engine)
     end = time.monotonic() + turns.SECONDS_PER_TURN
+    # Each asks the queries that have no answer from a former turn. It raises Unfinished if some are left at `end`.
     turns.ask(job, queries_of(night.watch), connection, progress, end)
     if job.options["twice"]:
         turns.ask(job, turns.drawn_twice(job), connection, progress, end, again=True)
     report = PullReport()
-    source = Source("the answers", io.BytesIO())  # empty: `_write` reads the answers from the database
-    # In one transaction `land` calls `write`, and `tell` if that changed something.
-    write, tell = partial(_write, night, report, progress), partial(_tell, report, job)
-    land(job.destination, [source], report, job.kind, job, write, tell)
+    # Its name is that of the import in a refusal. It is empty: `_write` reads the answers from the database.
+    source = Source("the answers", io.BytesIO())
+    # In one transaction `land` calls `_write` and, if that changed something, `_complete`.
+    write, complete = partial(_write, night, report, progress), partial(_complete, report, job)
+    land(job.destination, [source], report, job.kind, job, write, complete)
     return report
 
 
@@ -198,7 +200,8 @@ def _write_rankings(
     return ranking_ids
 
 
-def _tell(report: PullReport, job: Job) -> None:
+def _complete(report: PullReport, job: Job) -> None:
+    """Add to the report how many rankings came, and delete the answers, which are stored as rankings now."""
     report.facts.append(f"{report.counts['new']:,} rankings of {job.options['of']}.")
     job.answers.all().delete()
 
@@ -217,8 +220,8 @@ def store(watch: Watch, lists: Iterable[tuple[int, Iterable[int]]]) -> dict[int,
     digests = {ranking.query_id: ranking.digest for ranking in rankings}
     # `bulk_create` gives no ids of rows that existed, so all are read.
     ids: dict[int, int] = {}
-    for queries in batched(iter(digests), RANKINGS_AT_ONCE):
-        rows = NightRanking.objects.filter(watch=watch, query__in=list(queries))
+    for queries in batched(digests, RANKINGS_AT_ONCE):
+        rows = NightRanking.objects.filter(watch=watch, query__in=queries)
         found = rows.values_list("query", "digest", "pk")
         ids |= {query: pk for query, digest, pk in found if digests[query] == digest}
     return ids
@@ -273,8 +276,8 @@ def as_gap(night: Night, problem: str) -> Night:
 def forget_old() -> None:
     """Delete the nights that are older than their watch keeps them, and rankings that no night has.
 
-    The next night continues from the last night, and from the last one with a verdict against each kind of
-    baseline. So these stay, however old they are.
+    The next night continues from the last told night, one that is scored and has its verdicts, and from the last
+    one with a verdict against each kind of baseline. So these stay, however old they are.
     """
     for watch in Watch.objects.all():
         oldest_kept = timezone.now() - timedelta(days=watch.keep_days)
@@ -288,8 +291,8 @@ def forget_old() -> None:
             old.delete()
             in_use = {pk for night in watch.nights.exclude(rankings=None).iterator() for pk in ids_in(night)}
             unused = [pk for pk in watch.rankings.values_list("pk", flat=True) if pk not in in_use]
-            for batch in batched(iter(unused), RANKINGS_AT_ONCE):
-                watch.rankings.filter(pk__in=list(batch)).delete()
+            for batch in batched(unused, RANKINGS_AT_ONCE):
+                watch.rankings.filter(pk__in=batch).delete()
 
 
 def lock_rankings(watch: Watch) -> None:

@@ -67,9 +67,11 @@ class Scored:
         that lacks its tag, nor for one that is newer than the night.
         """
         standing = self.evaluation.standing(TONIGHT)
-        unjudged, results = self.evaluation.holes_of(TONIGHT)
+        unjudged, results = self.evaluation.holes_of(TONIGHT)  # numbers of results, as `Means` has them
         has_ranking = np.asarray(self.evaluation.table.record.rankings[TONIGHT].present)
         without_ranking = int((~has_ranking).sum())  # gaps, and queries that the watch does not ask for
+        # Fields that the standing has under the same names. `plain` is the mean over queries where `mean` is over
+        # all searches of a log.
         names = ("mean", "low", "high", "lowest", "highest", "judged", "queries", "plain", "traffic")
         return Means(
             **{name: getattr(standing, name) for name in names},
@@ -112,9 +114,10 @@ def scored(night: Night, rankings: np.ndarray | None = None) -> Scored:
         baseline = latest.get(kind)
         if baseline and baseline.system:  # a system that was deleted is no baseline any more
             baselines[kind] = baseline.system.name
-            # The draw of queries from the log that held when it was chosen: a later draw brings queries of which
-            # the baseline has no ranking.
-            samples[kind] = sampled_of(*record.with_draw(watch.collection, frame, until=baseline.chosen_at))
+            # By the last draw of queries from a log before the baseline was chosen: a later draw brings queries of
+            # which the baseline has no ranking.
+            drawn, left_out = record.with_draw(watch.collection, frame, until=baseline.chosen_at)
+            samples[kind] = sampled_of(drawn, left_out)
     asked = asked_of(watch, baselines.values())
     tonight = {TONIGHT: ranked(night, queries, night.rankings if rankings is None else rankings)}
     evaluation = of_rankings(watch.collection, asked, tonight)

@@ -40,7 +40,8 @@ def set_up(watch: Watch, facts: Mapping[str, Any]) -> Watch:
     watch.paused = facts.get("paused", watch.paused)
     # Pausing skips the form, so that it also works where the rules of today would refuse the other fields.
     if facts.keys() == {"paused"}:
-        return keep(watch, paused=watch.paused)  # for the audit, which has no details of other changes
+        # Where this is the whole change, the audit notes it. Of other changes it notes no details.
+        return keep(watch, paused=watch.paused)
     # This form is not sent: it has the present values of the watch and the names of the fields.
     form = WatchForm(instance=watch, collection=watch.collection)
     data = {**form.initial, **{name: fact for name, fact in facts.items() if name != "paused"}}
@@ -73,6 +74,7 @@ def run(watch: Watch) -> Night:
     night of it is not over yet: it is still to be answered or scored.
     """
     if not watch.engine_id:
+        # In the command and in the API a system can be named instead: `nights.night_of_system`.
         raise ValueError(f"{watch} asks no engine. Name a system whose rankings are those of the night")
     if watch.nights.exclude(state__in=ENDED).exists():
         raise ValueError("A night is at work already")

@@ -67,7 +67,8 @@ def tell(night: Night) -> bool:
     has_new_alarm = any(verdict.kind == Kind.WORSE and is_new(verdict, before) for verdict in verdicts)
     has_engine = night.watch.engine_id and not night.system  # a night with a system has its imported rankings
     if has_new_alarm and has_engine and again_scored is None:
-        return _ask_again(night)
+        _ask_again(night)
+        return False
     evaluation = night_scored.evaluation
     values_tonight = evaluation.counting([TONIGHT])[:, 0]  # by query of the record; nan where it counts in no mean
     stored = {
@@ -87,13 +88,12 @@ def tell(night: Night) -> bool:
     return True
 
 
-def _ask_again(night: Night) -> bool:
-    """Have the engine asked again. Returns False: nothing is told yet."""
+def _ask_again(night: Night) -> None:
+    """Have the engine asked again, unless another worker told the night or did so."""
     with transaction.atomic():
         if Night.objects.filter(pk=night.pk, state=State.FETCHED).update(state=State.AGAIN):
             night.state = State.AGAIN
             nights.ask(night)
-    return False
 
 
 def is_new(verdict: Verdict, before: Mapping[str, Verdict]) -> bool:
@@ -115,7 +115,7 @@ def happened(collection: Collection, since: datetime) -> Iterator[Happened]:
 
 
 def _happened_in(night: Night, address: str, at: datetime) -> Iterator[Happened]:
-    """The notices of one night: that it is a gap, of an alarm, or of documents to judge that decide it.
+    """The notices of one night: that it is a gap; an alarm; that unjudged documents decide whether it is worse.
 
     address: of its page; at: when it was told. A notice whose key was seen before is not told again.
     """

@@ -65,7 +65,8 @@ class Point:
 def points(watch: Watch, *, today: bool = False) -> list[Point]:
     """A point for each night that is over, the oldest first. Two database queries without `today`.
 
-    today: with the mean of each night by the judgments of today.
+    Such a night is told, with scores and verdicts, or a gap, with the reason why it has none. today: with the mean
+    of each night by the judgments of today.
     """
     nights = list(watch.nights.filter(state__in=ENDED).defer(*HEAVY_COLUMNS))
     rows = Verdict.objects.filter(night__watch=watch).defer("differences", "crossed").select_related("answered_by")
@@ -123,13 +124,14 @@ def _by_todays_judgments(watch: Watch) -> dict[int, float | None]:
     """The means that `by_todays_judgments` caches: by id of the night, None where no query counts."""
     queries = queries_of(watch.collection)["pk"].to_numpy()
     data, _ = read(watch.collection, asked_of(watch))
+    # What each of `queries`, in the same order, stands for; None where they were not drawn from a log.
     sampled = sampled_of(data.queries, data.left_out_queries)
     nights = list(watch.nights.filter(state=Night.State.TOLD).only("queries", "rankings"))
     value_of = values_today(watch, nights, queries)
     means = {}
     for night in nights:
         ranking_of = dict(zip(night.queries.tolist(), night.rankings.tolist(), strict=True))
-        # 0: the night did not ask for the query, or it is a gap. It then has no value.
+        # 0: the night did not ask for the query, or it is a gap. It then has nan.
         values = np.array([value_of.get((pk, ranking_of.get(pk, 0)), np.nan) for pk in queries.tolist()])
         mean = mean_of(values, sampled)
         means[night.pk] = None if np.isnan(mean) else float(mean)
@@ -155,10 +157,12 @@ def values_today(watch: Watch, nights: Sequence[Night], queries: np.ndarray) -> 
     values: dict[tuple[int, int], float] = {}
     for _, layer in distinct.groupby("layer"):
         ranking_of = dict(zip(layer["query"].tolist(), layer["ranking"].tolist(), strict=True))
+        # A query without a ranking in the layer has None, as a gap has: no ranking has the id 0.
         rankings = rankings_of([documents.get(ranking_of.get(pk, 0)) for pk in queries.tolist()])
         scores = kernel.evaluate([asked.measure], judgments, rankings, asked.options)
         for pk, value in zip(queries.tolist(), scores.counting(asked.measure).tolist(), strict=True):
-            values[pk, ranking_of.get(pk, 0)] = value  # 0: the layer has no ranking of the query
+            if pk in ranking_of:  # the layer has no ranking of the others
+                values[pk, ranking_of[pk]] = value
     return values
 
 
@@ -246,14 +250,16 @@ def _flat(point: Point) -> dict[str, Any]:
 
 
 def as_json(point: Point) -> dict[str, Any]:
-    """The members of a night in JSON.
+    """The members of a night in JSON: its verdicts beside its time, state and means.
 
-    noise: how far the engine's second answers differ (`turns.difference`). Of a verdict, spent: how much of the
-    budget of false alarms is used up; answer: what an admin answered to the alarm, of `Verdict.Answer`, or "".
+    noise: how far the engine's second answers differ (`turns.difference`); changed: what its numbers rest on and
+    changed since the last night before it that is no gap. Of a verdict, baseline: the kind of baseline; system:
+    the name of the system that was the baseline; verdict: of `Verdict.Kind`; spent: how much of the budget of
+    false alarms is used up; answer: what an admin answered to the alarm, of `Verdict.Answer`, or "".
     """
     verdicts = [
         {
-            "baseline": kind,
+            "baseline": baseline_kind,
             "system": verdict.name,
             "verdict": verdict.kind,
             **verdict.numbers,  # the fields of `verdicts.Numbers`
@@ -261,12 +267,13 @@ def as_json(point: Point) -> dict[str, Any]:
             "answer": verdict.answer,
             "reason": verdict.reason,
         }
-        for kind, verdict in point.verdicts.items()
+        for baseline_kind, verdict in point.verdicts.items()
     ]
     return _facts(point) | {"noise": point.night.noise, "changed": point.changed, "verdicts": verdicts}
 
 
 def _facts(point: Point) -> dict[str, Any]:
+    """The members that JSON and table share: of the night the time, state, problem, means, and the mean today."""
     night = point.night
     facts = {"night": night.due_at.isoformat(), "state": night.state, "problem": night.problem}
     return {**facts, "today": point.today, **(asdict(point.means) if point.means else {})}

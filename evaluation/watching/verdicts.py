@@ -102,15 +102,16 @@ class Compared:
             second = holes.at_best(evaluation.asked, judgments, (tonight, baseline), unjudged, night.scale)
         else:
             second = np.column_stack([night.expected[name] for name in names])
-        # Both readings need the same queries. So one without a second value, as where every draw of its missing
-        # judgments leaves nothing to find, has its plain values there, too.
+        # Both readings need the same queries. A query has no second value where it has nothing to find in any draw
+        # of its missing judgments. The second reading then has its plain values.
         has_no_second = np.isnan(second).any(axis=1)[:, np.newaxis]  # both arrays of values: [queries, names]
         return cls(
             plain=paired.difference_on(counted, values),
             second=paired.difference_on(counted, np.where(has_no_second, values, second)),
             why_not_expected=why_not_expected,
             counted=counted,
-            unjudged=len(holes.deciding(unjudged)),  # those that only one list returns, or all if there are none
+            # Those that only one list returns. Where there are none, only places differ, and all of them decide.
+            unjudged=len(holes.deciding(unjudged)),
             sampled=sampled and sampled.answered(counted),  # the counted queries stand for all of their stratum
             keys=evaluation.table.record.queries["pk"].to_numpy(),
         )
@@ -199,7 +200,8 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     A path is a run of nights against the same baseline. Each night has a look at it, a test that may use up a part
     of the budget of false alarms. It compares the differences with flips: the same differences with random signs.
     path.crossed: which flips were above the threshold of an earlier night. again: the comparison by the engine's
-    second answers, None where it was asked once; an alarm that they do not confirm is taken back.
+    second answers, None where it was asked once. An alarm that they do not confirm is taken back. In any case the
+    test has the mean difference by them, in the plain reading: unjudged documents as the options say.
     """
     if why := _why_not(compared):
         return Test(why=why)
@@ -213,18 +215,18 @@ def run_test(night: Night, path: "Path", compared: Compared, again: Compared | N
     signs = nightly.Signs(path.seed, keys)
     may_spend = accrued_budget - path.spent_before  # without what former paths used up
     look = nightly.look(readings, signs, path.crossed, may_spend)
-    # An alarm has to hold in both readings of unjudged documents. A plain alarm is one of the first reading, which
-    # treats them as the options say. If it is no alarm in both, the verdict is that judgments decide the night.
+    # An alarm has to hold in both readings of unjudged documents. A plain alarm holds in the first, the plain
+    # reading. If it is no alarm in both, the verdict is that judgments decide the night.
     is_plain_alarm = look.is_alarm or nightly.look(readings[:1], signs, path.crossed, may_spend).is_alarm
     if again is None:
         return Test(look, is_plain_alarm, accrued_budget)
-    plain_limits, _ = again.limits(margin=0.0)  # the margin does not matter for the difference
+    plain_again, _ = again.limits(margin=0.0)  # the margin does not matter for the difference
     why = ""
     if look.is_alarm and not _holds(again, look, watch.margin):
         second_answer = "other results" if again.counted.any() else "no answer"
         why = f"the engine gave {second_answer} when it was asked again"
         look, is_plain_alarm = look.without_alarm(), False  # no judgments decide a loss that was not confirmed
-    return Test(look, is_plain_alarm, accrued_budget, plain_limits.difference, why)
+    return Test(look, is_plain_alarm, accrued_budget, plain_again.difference, why)
 
 
 def told_by(path: "Path", test: Test, one_night: list[str]) -> str:
@@ -240,8 +242,9 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
     """The fields of `Numbers` that come from the comparison, the test and the limits of the night, by name.
 
     one_night: the limits of the night alone with unjudged documents as the options say, then in the second
-    reading: at their expected gain or with the best judgments for the night, as `compared` has it. The threshold
-    of the test is inf where no flip, a set of random signs, may cross it yet, and -inf where every flip may.
+    reading: at their expected gain or with the best judgments for the night, as `compared` has it. The test
+    compares a statistic with that of flips, sets of random signs. Its threshold is inf where no flip may be above
+    it yet, and -inf where every flip may.
     """
     plain, second = one_night
     second_name = "at_best" if compared.why_not_expected else "expected"
@@ -265,7 +268,7 @@ def numbers_of(compared: Compared, test: Test, one_night: list[Limits]) -> dict[
         "threshold": look.threshold if look and np.isfinite(look.threshold) else None,
         "skewness": nightly.skewness(plain_differences) if len(plain_differences) else None,
         "skewed": nightly.is_skewed(plain_differences),
-        "again": test.difference_again,
+        "again": test.difference_again,  # by the second answers, which have to confirm a new alarm
         "is_loss": look is not None and shows_loss,
         "why": test.why,
     }
@@ -286,12 +289,13 @@ class Path:
         """The path of the verdict that follows `last`: the path of `last`, or a new one with other flips.
 
         A path is a run of nights that are tested together, and a flip is one set of random signs for the
-        differences of queries. A flip has crossed once its statistic was above the threshold of a night, as in an
-        alarm. It stays crossed for the rest of the path: its share of the budget is spent. kind, name: of the
-        baseline and of its system; label: of the measure with its options. The budget of false alarms is that of
-        the watch: what former paths spent cannot be spent again.
+        differences of queries. A flip has crossed once its statistic was above the threshold of a night, and stays
+        crossed for the rest of the path. The share of flips that have crossed is the chance of a false alarm so
+        far: it is spent of the budget, which is that of the watch. So what former paths spent cannot be spent
+        again. kind, name: of the baseline and of its system; label: of the measure with its options.
         """
-        seed = (watch.seed, KINDS.index(kind))  # with the number of the path: each path has its own flips
+        # The number of the path is added below. Another system or label begins another path, with another number.
+        seed = (watch.seed, KINDS.index(kind))
         if last is not None and _goes_on(last, watch, name, label):
             crossed = np.unpackbits(last.crossed, count=nightly.FLIPS).astype(bool)
             return cls(last.path, crossed, last.spent_before, (*seed, last.path), continues=True)
@@ -341,7 +345,8 @@ def _reads_the_same(before: Verdict, night: Night, differences: np.ndarray, one_
     plain, second = one_night
     # `without` is the reason why the night before had the best judgments in place of expected gains, if it had.
     second_before = numbers["at_best"] if numbers["without"] else numbers["expected"]
-    # New judgments of gain 0 change only the second reading. There they may settle what judgments had to decide.
+    # New judgments of gain 0 change only the second reading. That matters only after the verdict that judgments
+    # decide the night: now the alarm of the plain reading may hold in the second one, too.
     if before.kind == Kind.JUDGMENTS and not _near(second_before, second.difference):
         return False
     return (

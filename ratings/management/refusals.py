@@ -23,16 +23,19 @@ class Refused(CommandError):
 
 
 @contextmanager
-def refusing(outcome: str = "Nothing was written.") -> Iterator[None]:
-    """Raises Refused for errors that the operator can cure. `outcome`: what was not done, as a sentence, or ""."""
+def refusing(last_sentence: str = "Nothing was written.") -> Iterator[None]:
+    """Raises Refused for errors that the operator can cure, such as a ValueError for an argument.
+
+    `last_sentence`: the end of its message, such as what was not done; "": the error alone.
+    """
     try:
         yield
     except DatabaseError as error:
-        raise Refused(f"The database refused: {' '.join(str(error).split())}. {outcome}".rstrip()) from error
+        raise Refused(f"The database refused: {' '.join(str(error).split())}. {last_sentence}".rstrip()) from error
     except OSError as error:
-        raise Refused(f"{error.filename or ''}: {error.strerror or error}. {outcome}".strip(": ")) from error
+        raise Refused(f"{error.filename or ''}: {error.strerror or error}. {last_sentence}".strip(": ")) from error
     except ValueError as error:
-        raise Refused(f"{as_sentence(error)} {outcome}".rstrip()) from error
+        raise Refused(f"{as_sentence(error)} {last_sentence}".rstrip()) from error
 
 
 def refuse_unwritable() -> None:

@@ -47,11 +47,12 @@ DISPUTED_ON_PAGE = 20  # pairs: they are many, and the first are the ones that m
 def agreement(request: HttpRequest, collection: Collection, asked: Asked) -> HttpResponse:
     """The page of the agreement of raters: coefficients, raters, disputed pairs, and the order of systems."""
     agreed, _, whole = agreement_and_order(collection, asked)
-    order = whole.get("order")
+    order = whole.get("order")  # its JSON; None where it is too large for a page
+    # For links, which only admins get: they see names, which are unique.
     pks = {name: pk for pk, name in agreed.opinions.raters.items()}
     context = page(request, collection, "agreement", asked) | {
         "counts": whole["counts"],
-        "lacking": agreed.lacking,
+        "lacking": agreed.lacking,  # why agreement cannot be computed; "" where it can
         "fewest": FEWEST_PAIRS,
         "limits": {"strong": STRONG, "fair": FAIR},  # of alpha, for the words about it
         "opened": "page" in request.GET,  # whether the disputed pairs are unfolded: the reader leafs through them
@@ -168,15 +169,16 @@ def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreemen
     A row has the pk of its query for a link, and, for admins, the token of the pair: the address of the page where
     they can decide on its grade has it.
     """
+    # A structured array, which can be sliced and counted like a Sequence. Its field `pair` is a row of `pairs`.
     pagination = paged(request, cast(Sequence, agreed.disputed), DISPUTED_ON_PAGE)
     on_page = pagination["page"].object_list
-    places, document_pks = agreed.pairs[on_page["pair"]].T  # places: rows of `queries`
-    queries = agreed.opinions.queries.iloc[places]
+    query_rows, document_pks = agreed.pairs[on_page["pair"]].T
+    queries = agreed.opinions.queries.iloc[query_rows]
     pairs = list(zip(queries["pk"].tolist(), document_pks.tolist(), strict=True))
-    document_titles = documents_by_pk({document for _, document in pairs})
+    documents = documents_by_pk(set(document_pks.tolist()))
     tokens = {}
     if collection.role == Role.ADMIN:
-        stored = Pair.objects.filter(query__in=set(queries["pk"].tolist()), document__in=document_titles)
+        stored = Pair.objects.filter(query__in=set(queries["pk"].tolist()), document__in=documents)
         tokens = {(pair.query_id, pair.document_id): pair.token for pair in stored}
     rows = consistency.disputed(agreed, on_page)
     disputed = [
@@ -186,7 +188,7 @@ def disputed_page(request: HttpRequest, collection: Collection, agreed: Agreemen
             "highest": number(row["highest"]),
             "query_pk": query,
             "text": text,
-            "document": document_titles.get(document) or row["document"],
+            "document": documents[document],  # in place of its key
             "token": tokens.get((query, document)),
         }
         for row, (query, document), text in zip(rows, pairs, queries["text"], strict=True)

@@ -40,7 +40,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
     pagination = paged(request, whole["raters"], RATERS_ON_PAGE)
     rows = list(pagination["page"].object_list)
     drawn = [row for row in rows if row["periods"]]  # rows that the chart of this page shows
-    # Of all pages: the names of the raters with hints, and how many of the others have too few grades.
+    # Of all pages: the names or pseudonyms of the raters with hints, and how many others have too few grades.
     noted = [row["rater"] for row in whole["raters"] if row["hints"]]
     untold = sum(bool(row["few"]) for row in whole["raters"] if not row["hints"])
     context = {
@@ -53,7 +53,7 @@ def drift(request: HttpRequest, collection: Collection, asked: Asked) -> HttpRes
         "total": len(whole["raters"]),
         "grades": list(labels.items()),
         "scale": list(labels),
-        "named": collection.role == Role.ADMIN,
+        "named": collection.role == Role.ADMIN,  # whether the reader sees names, not pseudonyms
         "enough": FEWEST_ANSWERS,  # answers that a hint rests on, at least
         "latest": GRADES_FOR_DRIFT,  # how many latest acts of a rater the times on the page are from
         "drawn": drawn,
@@ -75,8 +75,9 @@ def pictured(drawn: list[dict], noted: list[str]) -> dict:
 def drift_document(collection: Collection) -> tuple[dict, dict[float, str], dict[str, int]]:
     """The document with the names that its reader may see, the labels of grades, and the pks of raters by name.
 
-    Labels have the lowest grade first. The courses, each rater's grades over time, are cached for each state of
-    the collection; names, the hits on gold pairs and repeats, and times are read each time.
+    collection: with the role of the reader, by which `names_in` gives names or pseudonyms. Labels have the lowest
+    grade first. The courses, each rater's grades over time, are cached for each state of the collection. Names,
+    hits on gold pairs and repeats, and times are read each time.
     """
     names = names_in(collection)
     agreed = agreement_in(collection, names)

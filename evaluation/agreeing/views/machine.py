@@ -33,7 +33,8 @@ SHARES = ("same", "higher", "lower")
 def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int) -> HttpResponse:
     """The agreement of a version of the judge with people; what is missing where there is none.
 
-    Agreement needs a version, a sample of pairs, and a pair of the sample that both graded.
+    Agreement needs a version, a sample of pairs, and a pair of the sample that both graded. `against` has the
+    grades of both on the sample, None without a version or a sample; `document` the JSON of their agreement.
     """
     judge = judge_of(collection, pk)
     version = version_of(request, judge)
@@ -43,22 +44,22 @@ def machine(request: HttpRequest, collection: Collection, asked: Asked, pk: int)
         "version": version,
         "may_ask": collection.role == Role.ADMIN,  # whether the reader may have the judge asked
         "versions": list(judge.versions.values_list("number", flat=True)),
-        "found": against,
+        "against": against,
         # Probes are documents that try to deceive the judge. They do if it gives them the grade `least` or more.
         "probed": probe_results(collection, [version] if version else []),
         "least": short_value(collection.relevant_from),
         "top": TOP_RANKS,  # how many first places of a system its bias is about
-        "charts": {},
+        "charts": {},  # of agreement: those of `confusion` take its place
     }
-    if against and against.count():
-        whole = analysis.document(against)
+    if against and against.count():  # pairs that both graded
+        document = analysis.document(against)
         context |= {
-            "whole": whole,
+            "document": document,
             "files": f"?version={version.number}",
             # (label, whether the figure is a share, its numbers)
-            "figures": [(LABELS[name], name in SHARES, figure) for name, figure in whole["figures"].items()],
+            "figures": [(LABELS[name], name in SHARES, figure) for name, figure in document["figures"].items()],
             "worth": worth,  # the module: the template tells its thresholds
-            **confusion(collection, whole["confusion"]),
+            **confusion(collection, document["confusion"]),
         }
     return charted(request, "evaluation/machine.html", context)
 
@@ -81,6 +82,7 @@ def version_of(request: HttpRequest, judge: Judge) -> JudgeVersion | None:
 
 
 def confusion(collection: Collection, matrix: dict) -> dict:
+    """The context of the confusion matrix, with `charts`. matrix: the member of the JSON document."""
     labels = labels_of(collection)
     grades = [labels[grade] for grade in matrix["grades"]]
     cells = [

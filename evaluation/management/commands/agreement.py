@@ -52,7 +52,8 @@ class Command(ExportCommand):
             raise Refused(f"--draws must be from 1 to {MOST_RATER_DRAWS:,}, not {draws}.")
         if seed < 0:
             raise Refused(f"--seed must not be negative, not {seed}.")
-        with refusing(outcome=""):
+        with refusing(last_sentence=""):
+            # Without a measure this only refuses arguments that have no meaning.
             asked = asked_in(collection, measure, system, arguments)
             order = consistency.order_of(collection, asked, draws, seed) if measure else None
         agreement = consistency.agreement_of(cache.opinions(collection))

@@ -57,8 +57,9 @@ class Command(ExportCommand):
 
     def handle(self, *, slug: str, baseline: str, others: list[str], measure: list[str], **arguments) -> None:
         collection = self.collection(slug)
+        # Without others, all systems are compared with the baseline: [] has all of them evaluated.
         evaluation = evaluation_of(collection, measure, [baseline, *others] if others else [], arguments)
-        with refusing(outcome=""):
+        with refusing(last_sentence=""):
             comparisons = comparison.compared(
                 evaluation, baseline, others, arguments["all_pairs"], arguments["draws"], arguments["seed"]
             )
@@ -138,10 +139,11 @@ def notes(result: Compared) -> list[str]:
     of_log = ""
     if result.sampled:
         share = in_percent(result.rows()[0]["traffic"])
-        # tests.drawn: the queries that were not taken for certain.
         of_log = f", {tests.drawn:,} of them drawn from a log, with {share} of its searches"
     draws = f"{tests.draws:,} draws with seed {tests.seed}"
-    # The randomisation test flips the signs of the differences: in all ways for few queries, else at random.
+    # tests.drawn: how many queries are tested. These are all or, with a log, those drawn from it: the others were
+    # taken for certain, and have no sampling error. The randomisation test flips the signs of the differences: in
+    # all ways for few queries, else at random.
     signs = f"all {2**tests.drawn:,} signs" if tests.exact else draws
     corrections = {
         "holm": f"Holm for {len(result.pairs):,} comparisons",

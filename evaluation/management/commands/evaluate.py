@@ -65,10 +65,11 @@ def evaluation_of(collection: Collection, measures: list[str], systems: list[str
     measures, systems: as text; without any, the default measure and all systems. arguments: all others.
     """
     refuse_format(arguments["format"])
+    # By query, CSV has no means. The other formats print the means, with the expected ones, beside the queries.
     if arguments["expected"] and arguments["per_query"] and arguments["format"] == "csv":
         raise Refused("An expected value is a mean: leave out --per-query or give another format.")
     first_measure, other_measures = next(iter(measures), None), measures[1:]
-    with refusing(outcome=""):
+    with refusing(last_sentence=""):
         asked = asked_in(collection, first_measure, systems, arguments)
         with_bounds: list[Measure | str] = [asked.measure, *other_measures] if arguments["bounds"] else []
         evaluation = scores.evaluate(collection, asked, other_measures, with_bounds)
@@ -148,8 +149,7 @@ def judgments_of(collection: Collection, arguments: dict, format: Format) -> tup
     with refusing("The options --map and --rule decide."):
         asked = Asked.of(collection, rule=arguments["rule"], adjudications=arguments["adjudications"])
         replacing = judgment_rows.parse_map(arguments["map"])
-        rows = judgment_rows.judgments(collection, asked.rule, replacing, asked.adjudications, format)
-        return rows, asked.rule
+        return judgment_rows.judgments(collection, asked.rule, replacing, asked.adjudications, format), asked.rule
 
 
 def refuse_format(name: str) -> None:
@@ -209,7 +209,10 @@ def expected_notes(evaluation: Evaluation) -> list[str]:
 
 
 def as_table(evaluation: Evaluation, per_query: bool) -> str:
-    """The text table of means, with `per_query` one of each measure by query, and below them the options."""
+    """The text table of means, with `per_query` one of each measure by query.
+
+    Below them stand the options, as fingerprints, and the reasons why queries have no value.
+    """
     shown = evaluation.shown
     columns: list[tuple[str, Column]] = [("system", "system"), ("measure", "measure")]
     columns += [COLUMNS[name] for name in COLUMNS if name in shown]

@@ -36,7 +36,7 @@ class Command(ReportingCommand, OutputCommand):
 
     def handle(self, *, qrels: str, runs: list[str], measure: list[str], system: list[str], **arguments) -> None:
         refuse_format(arguments["format"])
-        with refusing(outcome=""):
+        with refusing(last_sentence=""):
             try:
                 loaded, evaluation = self.evaluated(qrels, runs, measure, system, arguments)
             except files.Refused as error:
@@ -53,9 +53,9 @@ class Command(ReportingCommand, OutputCommand):
 
         Raises OSError, ValueError for arguments without a meaning, and files.Refused for the errors in files.
         """
-        # None: files have no collection, whose settings would be the defaults. The first measure, or None for the
-        # default. []: `systems` are checked and chosen below, when the rankings are read.
-        asked = asked_in(None, next(iter(measures), None), [], arguments)
+        # collection: files have none, whose settings would be the defaults. measure: the first, or None for the
+        # default. systems: checked and chosen below, when the rankings are read.
+        asked = asked_in(collection=None, measure=next(iter(measures), None), systems=[], arguments=arguments)
         loaded = files.load(
             qrels,
             runs,
@@ -63,12 +63,12 @@ class Command(ReportingCommand, OutputCommand):
             tiebreak=asked.options.ties in BY_SCORE,  # an order by score needs the order of tied documents
             system_from=arguments["system_from"],
             keep_first=arguments["keep_first"],
-            without_own=arguments["without_own"],
+            without_own=arguments["without_own"],  # drop a document that has the id of its query
         )
         for name in systems:
             refuse_unknown("system", name, loaded.rankings)
         evaluation = scores.of_arrays(
-            qrels,
+            qrels,  # the path names the evaluation, in place of a collection
             loaded.queries,
             loaded.judgments,
             {name: ranking for name, ranking in loaded.rankings.items() if name in systems or not systems},

@@ -38,7 +38,7 @@ class Command(CollectionCommand):
                 beside=measure[1:],
                 note=arguments["note"],
                 by=self.account(arguments["by"]),
-                expected=arguments["expected"],
+                expected=arguments["expected"],  # whether expected values are frozen, too
             )
         if not is_new:
             self.stderr.write(f"The same content is already frozen as {evaluation.name!r}. Nothing new was made.")

@@ -69,7 +69,7 @@ class Command(ExportCommand):
         if arguments["run"]:
             # Standard output is for the report of the gate alone. What the import says goes to standard error.
             call_command("import_run", slug, arguments["run"], system=release, stdout=self.stderr)
-        with refusing(outcome=""):
+        with refusing(last_sentence=""):
             asked = asked_in(collection, arguments["measure"], systems=[], arguments=arguments)
             gate = gate_of(
                 collection, asked, release, anchors=against, margin=arguments["margin"], alpha=arguments["alpha"]

@@ -24,6 +24,8 @@ class Command(ExportCommand):
     def add_arguments(self, parser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", metavar="WATCH", help="as it is called on its page")
+        # A watch scores a search again and again with the same queries. Each time is a night. Either its engine is
+        # asked (--run) or the rankings of a system that was imported are taken (--system).
         acts = parser.add_mutually_exclusive_group()
         fields = ", ".join(name for name in WatchForm.base_fields if name != "name")
         text = f"make it: {fields} (days: 0 for Monday, with commas between)"
@@ -68,10 +70,10 @@ def watch_of(collection: Collection, name: str) -> Watch:
 def do(act: str, watch: Watch, value: Any, name: str) -> None:
     """Do one of ACTS. Raises Refused.
 
-    value: of its option; of `system` the name of the system whose rankings become a new night. name: of the watch,
-    for a new one.
+    value: what its option was given: for `make` and `change` words such as at=03:00; for `system` the name of the
+    system whose rankings become a new night; for the others True. name: of the watch that `make` makes.
     """
-    with refusing(outcome=""):
+    with refusing(last_sentence=""):
         match act:
             case "make":
                 setting_up.set_up(watch, facts_in(value) | {"name": name})

@@ -99,8 +99,8 @@ def night_page(
         "point": point,
         "sides": trend.sides(watch, point.verdicts),
         "answers": [(alarm, sent_forms.get(alarm.baseline) or answer_form(alarm)) for alarm in alarms_tonight],
-        # A notice leads to the first night that told an alarm, but the answer is given on the page of the last
-        # one. So the page shows the alarms of later nights that go on from this one, too.
+        # An alarm is told again each night until somebody answers it, on the page of the last one. Its notice
+        # leads to the first one. So this page also names the alarms of this night that a later one told last.
         "standing": [alarm for alarm in alarms if alarm not in alarms_tonight and is_of_path(alarm, point)],
         "want": want or WantForm(),
         # How many documents raters can be asked for.

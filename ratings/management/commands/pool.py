@@ -23,7 +23,7 @@ class Command(CollectionCommand):
     ) -> None:
         collection = self.collection(slug, to_change=True)
         systems = self.systems(collection, system)
-        with refusing(outcome=""):  # "": no sentence follows the one of the error
+        with refusing(last_sentence=""):
             pooled = pooling.pool(collection, depth=depth, wanted=ratings, systems=systems)
         jobs.fetch_pictures(collection, by=None)  # for no account; a worker does it, if any are shown
         if order:

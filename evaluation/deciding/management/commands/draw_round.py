@@ -39,7 +39,7 @@ class Command(CollectionCommand):
         collection = self.collection(slug, to_change=True)
         if system and order == Collection.Order.RANDOM:
             raise Refused("The random order is about all systems: leave --system out.")
-        with refusing(outcome=""):  # the messages need no further sentence on what was not done
+        with refusing(last_sentence=""):
             aim = self.aim(collection, measure, system, arguments)
             # `draw_next` reads both from the object. They are saved below, and only if a round could be drawn.
             collection.aim, collection.order = stored(aim), order
