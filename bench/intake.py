@@ -195,9 +195,12 @@ def beside(options: argparse.Namespace, act: Callable[[], object], seed: int) ->
     from ratings.models import Collection, Membership, Role
 
     collection = Collection.objects.filter(slug=SLUG).first()
-    collection = collection or made(SLUG, raters=RATERS + 1, pairs=5_000, wanted=1, order=Collection.Order.RANDOM)
+    ledger_path = options.data / f"{options.engine}.ledger"
+    if collection is None:
+        ledger_path.unlink(missing_ok=True)  # of a former run, on another database
+        collection = made(SLUG, raters=RATERS + 1, pairs=5_000, wanted=1, order=Collection.Order.RANDOM)
     Membership.objects.filter(user__username=f"{SLUG}-0").update(role=Role.ADMIN)
-    ledger = Ledger(options.data / f"{options.engine}.ledger")
+    ledger = Ledger(ledger_path)
     stopping = threading.Event()
     with served(servers()[OURS], options.data / f"{options.engine}.log") as server:
         names = [f"{SLUG}-{number}" for number in range(1, RATERS + 1)]
