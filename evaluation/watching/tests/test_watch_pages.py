@@ -104,6 +104,8 @@ def test_the_trend_and_a_night_show_the_numbers_of_that_night(admin, shop):
     shown = page(admin, "watch", watch.pk)
     assert "Worse than the fixed baseline, base : −0.100" in shown and "It is down." in shown
     assert "An alarm stands" in shown and "0.5000" in shown
+    address = reverse("watch", args=["hills", watch.pk])
+    assert [admin.get(address, {"today": on}).context["today"] for on in "10"] == [True, False]
     shown = page(admin, "night", watch.pk, night.pk)
     assert "text of q0" in shown and "▼ −0.1000" in shown and "Answer the alarm" in shown
     query = shop.queries.get(key="q0")

@@ -20,6 +20,7 @@ from ratings.desk import queue
 from ratings.formats.source import Source
 from ratings.importing import intake
 from ratings.importing.pictures import store
+from ratings.importing.pictures.decoding import MOST_BYTES
 from ratings.management.commands._collection_command import Refused
 from ratings.models import (
     UNDRAWN,
@@ -327,6 +328,7 @@ WRONG = {
     "it unpacks to more than 200 times": lambda good: packed(
         members_of(good) | {"document.jsonl": " " * 150_000_000}
     ),
+    "a picture has at most": lambda good: added(good, f"pictures/{'d' * 64}.webp", bytes(MOST_BYTES + 1)),
     "its name is not the SHA-256": lambda good: added(good, f"pictures/{'d' * 64}.webp", WEBP),
 }
 
